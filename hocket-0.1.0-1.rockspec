@@ -1,5 +1,5 @@
--- For LuaRocks: luarocks make, in this directory, with a Lua 5.4. One file holds all of it; the
--- system's libuv, libcurl, cJSON and libyaml are needed with their headers (docs/libraries.md).
+-- For LuaRocks: luarocks make, in this directory, with a Lua from 5.1 to 5.4 or LuaJIT. It installs the module and the libraries
+-- that it loads, nothing else. The libraries of docs/explanation/libraries.md are needed with their headers.
 rockspec_format = "3.0"
 package = "hocket"
 version = "0.1.0-1"
@@ -9,15 +9,10 @@ description = {
   homepage = "https://hocket.example",
   license = "MIT",
 }
-dependencies = { "lua >= 5.4, < 5.5" }
+dependencies = { "lua >= 5.1, < 5.5" }
 external_dependencies = { UV = { header = "uv.h" }, YAML = { header = "yaml.h" } }
 build = {
-  type = "cmake",
-  variables = {
-    CMAKE_INSTALL_PREFIX = "$(PREFIX)",
-    HOCKET_LUA_CDIR = "$(LIBDIR)",
-    HOCKET_SHARED = "OFF",
-    HOCKET_TESTS = "OFF",
-    HOCKET_BENCH = "OFF",
-  },
+  type = "command",
+  build_command = "sh packaging/rock.sh build",
+  install_command = "sh packaging/rock.sh install \"$(LUA)\" \"$(LIBDIR)\"",
 }

@@ -4,7 +4,10 @@
 #
 #   PREFIX/lib/hocket/VERSION-SUM/      the files of a release
 #   PREFIX/lib/hocket/current           a link to one of them: an upgrade replaces this link in one step
-#   PREFIX/bin/hocket, PREFIX/share/…   links by way of `current`; PREFIX/lib/hocket/links lists them
+#   PREFIX/bin/hocket, PREFIX/share/…   links by way of `current`; PREFIX/lib/hocket/links lists them, and
+#                                       PREFIX/lib/hocket/folders what was made for them
+#   PREFIX/lib/systemd, lib/sysusers.d  copies, which begin with the line $mark: systemd resolves links, and what it has enabled
+#                                       would lead to an older release
 #
 # So whatever ends this script halfway leaves the version that was there.
 set -eu
@@ -59,11 +62,22 @@ case $prefix in
 /*) ;;
 *) prefix=$PWD/$prefix ;;
 esac
+# One spelling for a folder, as links are known by it: /opt/x/, /opt/./x and /opt//x are /opt/x.
+prefix=$(printf '%s\n' "$prefix" | sed -e ':again' -e 's|/\.\{0,1\}/|/|' -e 't again' -e 's|\(.\)/\.\{0,1\}$|\1|')
 base=$prefix/lib/hocket
 
-# A link of ours, whatever it points to now.
+mark='# By install.sh of hocket. An upgrade replaces this file: change it with systemctl edit.'
+
+# A file or a link, also one that leads nowhere.
+is_there() { [ -e "$1" ] || [ -L "$1" ]; }
+
+# A link of ours, whatever it points to now, or a copy.
 is_ours() {
-    [ -L "$1" ] && case $(readlink "$1") in "$base/current/"*) true ;; *) false ;; esac
+    if [ -L "$1" ]; then
+        case $(readlink "$1") in "$base/current/"*) true ;; *) false ;; esac
+    else
+        [ -f "$1" ] && [ "$(sed 1q "$1")" = "$mark" ]
+    fi
 }
 
 # ---- Removing --------------------------------------------------------------------------------------------
@@ -78,15 +92,13 @@ remove_all() {
     if [ -f "$base/links" ]; then
         remove_links "$base/links"
     else # at most what was killed before it had installed anything
-        [ -d "$base" ] && [ -z "$(ls -A "$base" | grep -v '^\.staging\.')" ] && [ -n "$(ls -A "$base")" ] ||
+        [ -d "$base" ] && [ -z "$(ls -A "$base" | grep -v '^\.staging\.\|^folders$')" ] && [ -n "$(ls -A "$base")" ] ||
             die "there is nothing in $base that this script has installed"
     fi
+    # what this script has made and is empty now, the deepest first
+    folders=$( { [ ! -f "$base/folders" ] || cat "$base/folders"; } | LC_ALL=C sort -r)
     rm -rf "$base"
-    # folders that are empty now, the deepest first
-    for folder in share/man/man1 share/man/man5 share/man share/bash-completion/completions share/bash-completion \
-        share/zsh/site-functions share/zsh share/fish/vendor_completions.d share/fish share bin lib; do
-        rmdir "$prefix/$folder" 2>/dev/null || :
-    done
+    for folder in $folders; do rmdir "$prefix/$folder" 2>/dev/null || :; done
     say "removed hocket from $prefix; runs and settings stay (~/.local/state/hocket, ~/.config/hocket)"
 }
 
@@ -109,10 +121,12 @@ x86_64 | amd64) machine=x86_64 ;;
 aarch64 | arm64) machine=arm64 ;;
 *) die "there is no release for $(uname -m): only for x86_64 and arm64" ;;
 esac
-[ ! -e "$prefix/bin/hocket" ] || is_ours "$prefix/bin/hocket" ||
+! is_there "$prefix/bin/hocket" || is_ours "$prefix/bin/hocket" ||
     die "$prefix/bin/hocket is there and was not installed by this script: remove it, or say --prefix"
 
+[ -d "$prefix/lib" ] && lib='' || lib=lib
 mkdir -p "$base"
+[ -z "$lib" ] || echo "$lib" >>"$base/folders"
 staging=$base/.staging.$$ # in the same file system: it is renamed
 rm -rf "$staging"
 mkdir "$staging"
@@ -120,6 +134,14 @@ trap 'rm -rf "$staging"' EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
+
+# make_folder NAME: below the prefix; --remove takes those that were not there, so their names come first.
+make_folder() {
+    [ ! -d "$prefix/$1" ] || return 0
+    case $1 in */*) make_folder "${1%/*}" ;; esac
+    echo "$1" >>"$base/folders"
+    mkdir "$prefix/$1"
+}
 
 # get NAME: a file of the release, into the staging folder.
 get() {
@@ -165,30 +187,44 @@ tar -xzf "$staging/$tarball" -C "$staging/tree" --strip-components=1 || die "$ta
 version=$("$staging/tree/bin/hocket" --version) ||
     die "the program does not run here (see above): nothing was changed"
 
+# Units start the program where it is installed now. systemd would read a name with other letters as something else.
+case $prefix in
+*[!A-Za-z0-9/._+~@-]*)
+    say "left out the units of systemd: $prefix has letters that they cannot name"
+    rm -rf "$staging/tree/lib/systemd" "$staging/tree/lib/sysusers.d"
+    ;;
+esac
+for file in "$staging/tree/lib/systemd/system"/* "$staging/tree/lib/sysusers.d"/*; do
+    [ ! -f "$file" ] || sed -i -e "1i\\$mark" -e "s|\(ExecStart=\)/[^ ]*/hocket |\1$prefix/bin/hocket |" "$file"
+done
+
 before=
 [ ! -L "$base/current" ] || before=$(readlink "$base/current")
-if [ ! -d "$base/$release" ]; then mv "$staging/tree" "$base/$release"; fi
 
 # Links that the release has no file for any more go when the switch is done.
-(cd "$base/$release" && find bin share -type f ! -path 'share/doc/*' ! -path 'share/hocket/*' | LC_ALL=C sort) >"$staging/new"
+(cd "$staging/tree" && find . -type f ! -path './share/doc/*' ! -path './share/hocket/*' | sed 's|^\./||' | LC_ALL=C sort) >"$staging/new"
 { [ ! -f "$base/links" ] || cat "$base/links"; cat "$staging/new"; } | LC_ALL=C sort -u >"$staging/links"
-mv "$staging/links" "$base/links" # before any link is there, so that --remove knows it
+mv "$staging/links" "$base/links" # before the release and any link is there, so that --remove knows them
+if [ ! -d "$base/$release" ]; then mv "$staging/tree" "$base/$release"; fi
 ln -s "$release" "$staging/current"
 mv -T "$staging/current" "$base/current"
 while IFS= read -r link; do
-    mkdir -p "$prefix/${link%/*}"
-    if [ -e "$prefix/$link" ] && ! is_ours "$prefix/$link"; then
+    make_folder "${link%/*}"
+    if is_there "$prefix/$link" && ! is_ours "$prefix/$link"; then
         say "left $prefix/$link as it is: it was not installed by this script"
+    elif [ "${link#lib/}" != "$link" ]; then
+        cp "$base/$release/$link" "$staging/link"
+        mv -T "$staging/link" "$prefix/$link"
     elif ! is_ours "$prefix/$link"; then
         ln -s "$base/current/$link" "$staging/link"
         mv -T "$staging/link" "$prefix/$link"
     fi
 done <"$staging/new"
-LC_ALL=C comm -23 "$base/links" "$staging/new" >"$staging/gone"
+grep -vxF -f "$staging/new" "$base/links" >"$staging/gone" || [ $? = 1 ] # not comm, which some busyboxes lack
 remove_links "$staging/gone"
 mv "$staging/new" "$base/links"
 for old in "$base"/* "$base"/.staging.*; do # older releases, and what was killed halfway
-    case $old in "$base/$release" | "$base/current" | "$base/links" | "$staging") ;; *) rm -rf "$old" ;; esac
+    case $old in "$base/$release" | "$base/current" | "$base/links" | "$base/folders" | "$staging") ;; *) rm -rf "$old" ;; esac
 done
 
 if [ -z "$before" ]; then

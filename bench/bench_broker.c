@@ -71,7 +71,7 @@ static void one_job(struct hocket__broker *b, uint64_t i)
 {
     struct hocket__claim claim;
     submit(b, i);
-    if (hocket__broker_next(b, 0, 1, HOCKET__NEVER, &claim) != 1)
+    if (!hocket__broker_next(b, 0, &claim))
         exit(1);
     uint64_t id = claim.job->id;
     check(
@@ -81,12 +81,10 @@ static void one_job(struct hocket__broker *b, uint64_t i)
 
 static void run(size_t queued)
 {
-    struct hocket__job_store *store;
     struct hocket__broker *b;
     long resident = resident_bytes();
     live = 0;
-    check(hocket__job_store_memory_new(&counting, &store));
-    check(hocket__broker_new(&counting, NULL, store, NULL, &b));
+    check(hocket__broker_new(&counting, NULL, NULL, &b));
     for (int i = 0; i < 10; i++)
         check(hocket__broker_limit(
             b, HOCKET__LIMIT_AGENT, hocket__str((char[]){ 'a', (char) ('0' + i) }, 2), 8));
@@ -105,7 +103,6 @@ static void run(size_t queued)
             resident / (long) (queued - 1));
     printf("\n");
     hocket__broker_free(b);
-    store->ops->close(store);
 }
 
 int main(void)

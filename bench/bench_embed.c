@@ -183,10 +183,10 @@ static void conversations(hocket_host *h)
         "KiB");
 }
 
-/* The library stands one directory above this program. */
-static void library_size(void)
+/* Library and program stand one directory above this one. */
+static void stripped_size(const char *name, double most)
 {
-    char self[512], command[1600], path[] = "/tmp/hocket-bench-XXXXXX";
+    char self[512], command[1600], title[64], path[] = "/tmp/hocket-bench-XXXXXX";
     struct stat st;
     ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
     int fd = mkstemp(path);
@@ -195,9 +195,10 @@ static void library_size(void)
     self[n] = 0;
     *strrchr(self, '/') = 0;
     close(fd);
-    snprintf(command, sizeof(command), "strip -o %s %s/../libhocket.so 2>/dev/null", path, self);
+    snprintf(command, sizeof(command), "strip -o %s %s/../%s 2>/dev/null", path, self, name);
+    snprintf(title, sizeof(title), "%s, stripped", name);
     if (system(command) == 0 && stat(path, &st) == 0)
-        row("libhocket.so, stripped", (double) st.st_size / 1000, 1100, "kB");
+        row(title, (double) st.st_size / 1000, most, "kB");
     unlink(path);
 }
 
@@ -212,6 +213,7 @@ int main(void)
     conversations(h);
     bench_mock_stop();
     hocket_close(h, NULL, NULL);
-    library_size();
+    stripped_size("libhocket.so", 1100);
+    stripped_size("hocket", 3145.7); /* 3 MiB */
     return missed;
 }

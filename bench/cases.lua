@@ -166,6 +166,42 @@ local function peers(bed, o)
   return {}
 end
 
+-- The same written by hand in Rust with the crate async-openai, in turn with hocket.
+local function by_hand(bed, o)
+  local program, pairs_of = "async_openai_peer", {
+    { "turns", "a tool turn", { script = "turns", model = "tools-20" }, 21, 10, 110, 0.5 },
+    { "chunks", "a chunk of a stream, many a packet", { script = "streams", model = "chunks-10000" }, 10000, 1, 11, nil },
+    { "router", "a router, for each call", { script = "patterns", words = "router %d" }, 2, 20, 320, 1 },
+    { "three", "three advisors, for each call", { script = "patterns", words = "three %d" }, 4, 20, 220, 1 },
+    { "five", "a team of five, for each call", { script = "patterns", words = "five %d" }, 11, 10, 80, 1 },
+  }
+  local version, ok = bed.output(program, "version")
+  if not ok then
+    o.note "async-openai is not installed as async_openai_peer (bench/peers/async-openai/main.rs says how): nothing is measured of it"
+    return {}
+  end
+  o.note(("written by hand in Rust: with async-openai %s"):format(version:match "%S+"))
+  local rows = {}
+  for _, one in ipairs(pairs_of) do
+    local word, what, job, units, few, many, goal = table.unpack(one, 1, 7)
+    job.together = true
+    what = what .. ": CPU, to async-openai"
+    local theirs, ours = {}, {}
+    for i = 1, o.reps do
+      local input = job.words or "%d"
+      local short, long = bed.hocket(job, input:format(few)), bed.hocket(job, input:format(many))
+      local peer_short, peer_long = bed.peer({ program, word }, few), bed.peer({ program, word }, many)
+      if long.requests ~= peer_long.requests or long.exit ~= 0 or peer_long.exit ~= 0 then
+        rows[#rows + 1] = failed(what, nil, goal, ("%d requests instead of %d"):format(long.requests, peer_long.requests))
+        break
+      end
+      theirs[i], ours[i] = slope(peer_long, peer_short, (many - few) * units), slope(long, short, (many - few) * units)
+    end
+    if #ours == o.reps then rows[#rows + 1] = ratio_row(what, "µs", measure.median(theirs), measure.median(ours), nil, goal) end
+  end
+  return rows
+end
+
 -- Microseconds for each chunk of streams of 10,000 chunks, to the floor; and how much more that ratio
 -- is with 40,000 (the floor's own chunks cost more then: four times the bytes leave the caches).
 local function stream_rows(bed, o, job, what, limit, goal, longer)
@@ -654,6 +690,7 @@ cases.list = {
   { name = "team", run = team },
   { name = "patterns", run = patterns },
   { name = "peers", run = peers, slow = true },
+  { name = "by_hand", run = by_hand, slow = true },
   { name = "burst", run = burst },
   { name = "transport-burst", run = transport_burst },
   { name = "drip", run = drip },

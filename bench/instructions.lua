@@ -30,6 +30,8 @@ end
 
 local here = output(("readlink -f %s"):format(quote(arg[0]:match "^(.*)/[^/]*$" or ".")))
 local root = output(("readlink -f %s/.."):format(quote(here)))
+package.path = here .. "/?.lua;" .. package.path
+local beside = require "base"
 
 -- ---- counting ----------------------------------------------------------------------------------
 
@@ -172,20 +174,6 @@ local function measure(build, only)
   return seen
 end
 
--- Builds a commit beside the tree, with the flags of the tree's own build.
-local function build_base(commit)
-  local dir = root .. "/build/base"
-  os.execute(("git -C %s worktree remove --force build/base >/dev/null 2>&1; rm -rf %s; git -C %s worktree prune"):format(quote(root), quote(dir), quote(root)))
-  must(("git -C %s worktree add --quiet --detach build/base %s"):format(quote(root), commit))
-  must(("cmake -S %s -B %s/build -G Ninja -DCMAKE_BUILD_TYPE=Release -DHOCKET_TESTS=OFF -Wno-dev >/dev/null"):format(quote(dir), quote(dir)))
-  must(("cmake --build %s/build --target hocket bench_chunks bench_reload -- --quiet >/dev/null 2>&1"):format(quote(dir)))
-  return dir .. "/build"
-end
-
-local function remove_base()
-  os.execute(("git -C %s worktree remove --force build/base"):format(quote(root)))
-end
-
 -- Rows that may rise, with the reasons that commits since the base state.
 local function excused(base)
   local out = {}
@@ -226,12 +214,12 @@ local function main()
   local mock = output(("%s/bench/bench_mock >%s/port & echo $!"):format(quote(head), bed.tmp))
   repeat bed.port = tonumber((output(("head -1 %s/port"):format(bed.tmp)))) until bed.port
   local ok, result = pcall(function()
-    local before = measure(build_base(base), options["--only"])
+    local before = measure(beside.build(root, base, "hocket bench_chunks bench_reload"), options["--only"])
     local after = measure(head, options["--only"])
     print(("instructions of one unit: base %s, head, ratio"):format(output(("git -C %s rev-parse --short %s"):format(quote(root), base))))
     return report(before, after, excused(base))
   end)
-  remove_base()
+  beside.remove(root)
   os.execute(("kill %s; rm -rf %s"):format(mock, bed.tmp))
   if not ok then error(result, 0) end
   os.exit(result == 0 and 0 or 1)

@@ -24,9 +24,9 @@ function measure.median(list)
 end
 
 --- Makes the functions that run the floor and hocket.
----@param spec {build: string, bench: string, hocket: string, tmp: string}
+---@param spec {build: string, measured?: string, bench: string, hocket: string, tmp: string, cpus: integer, storeless?: boolean} measured: the build whose programs are measured, where it is not the one that measures.
 function measure.new(spec)
-  local self = { failures = {}, build = spec.build, bench = spec.bench, tmp = spec.tmp }
+  local self = { failures = {}, build = spec.measured or spec.build, bench = spec.bench, tmp = spec.tmp }
 
   local function run(options, words)
     local line = { spec.build .. "/bench/bench_measure" }
@@ -66,15 +66,17 @@ function measure.new(spec)
   local function words_of(job, n)
     if job.program then
       local rounds, clients = job.at_once and 1 or n, job.at_once and n or 1
-      return { ("%s/bench/%s"):format(spec.build, job.program), job.model, rounds, clients, table.unpack(job.words or {}) }
+      return { ("%s/bench/%s"):format(self.build, job.program), job.model, rounds, clients, table.unpack(job.words or {}) }
     end
     local words = { spec.hocket, "run", ("%s/scripts/%s.lua"):format(spec.bench, job.script), n, "-q" }
     if job.model then
       words[#words + 1] = "--model"
       words[#words + 1] = "openai/" .. job.model
     end
-    words[#words + 1] = "--store"
-    words[#words + 1] = job.store or "off"
+    if not spec.storeless then
+      words[#words + 1] = "--store"
+      words[#words + 1] = job.store or "off"
+    end
     for _, word in ipairs(job.more or {}) do words[#words + 1] = word end
     return job.env and table.move(words, 1, #words, 3, { "env", job.env }) or words
   end

@@ -61,6 +61,14 @@ function report.head()
   end))
 end
 
+--- A row of two versions: what the second takes of the first, by figures or the line above them.
+function report.compared(what, unit, before, after)
+  local is_row = type(before) == "number"
+  local ratio = is_row and ("%.2f×"):format(after / before) or "ratio"
+  return table.concat({ pad(what, 72), pad(is_row and figure(before, unit) or before, 12, true),
+    pad(is_row and figure(after, unit) or after, 12, true), pad(ratio, 8, true) }, " ")
+end
+
 local function read(command)
   local pipe = io.popen(command .. " 2>/dev/null")
   local text = pipe and pipe:read "a" or ""
@@ -83,26 +91,27 @@ local intro = [[
 # Benchmarks
 
 `./dev bench` measures and prints this table, `./dev bench --quick` a short form in half a minute;
-`./dev bench --write docs/benchmarks.md` made this page. The exit status is 1 when a limit is missed.
+`./dev bench --write docs/explanation/benchmarks.md` made this page. The exit status is 1 when a limit is missed.
 
 %s
 
 ## How to read it
 
-**floor** is `bench/floor.c`: a bare client, libcurl's multi interface on libuv, that sends the same bodies
-as hocket, byte for byte (they are recorded from a run of hocket), and reads nothing of the answers but
-whether they end with `[DONE]`. Nobody who has to read the answers can be as cheap. **hocket** is the
-program, with its events, limits and checks. **value** is what is judged: a ratio `×` of the two, or the
-figure itself. **limit** must hold, **goal** is where it is to go.
+**floor** is `bench/floor.c`, a bare client: libcurl's multi interface on libuv. It sends the same bodies as hocket, byte
+for byte (recorded from a run of hocket). Of the answers it only checks that they end with `[DONE]`, so no client that
+reads its answers can be as cheap. **hocket** is the program, with its events, limits and checks. **value** is the
+judged number: a ratio `×` of the two, or the figure itself. **limit** must hold; **goal** is the next aim.
 
-- CPU is that of the client's process as the kernel tells it, system calls included and start-up left out: the
-  difference of a long and a short run, by the number of turns or chunks between them. Client and mock
-  server share one CPU, because wake-ups across cores swing the floor twofold.
-- Figures are medians of runs of floor and hocket in turn. Other work on the machine makes ratios worse, as
-  it takes the caches of the one that has more in them; wall times suffer most.
-- The mock server is C and writes answers that were made beforehand.
-- `./dev instructions` counts instructions with valgrind, at an older commit and at the tree as it is. They are the same
-  from run to run within 1 %, so that a change shows that the noise of times would hide.
+- CPU is the time of the client's process that the kernel reports. It includes system calls and excludes the start: the
+  bench divides the difference of a long and a short run by the number of turns or chunks between them. Client and mock
+  server share one CPU, because wake-ups across cores change the floor by a factor of two.
+- Figures are medians of alternating runs of floor and hocket. Other work on the machine makes ratios worse, because it
+  empties the caches of the program with more data in them. Elapsed times suffer most.
+- The mock server is written in C and sends prepared answers.
+- `./dev bench --against COMMIT` builds that commit beside the tree, measures each case of both in turn, and prints the
+  tree's time relative to the commit's.
+- `./dev instructions` counts instructions with valgrind, at an older commit and at the current tree. The counts vary by
+  less than 1 % between runs, so they show changes that noise hides in times.
 
 ```text
   bench_measure ──starts──> bench_mock         answers on 127.0.0.1, ready made
@@ -114,49 +123,59 @@ figure itself. **limit** must hold, **goal** is where it is to go.
 local meaning = [[
 ## What the rows are
 
-- **hocket --version**, **first request on the wire**: a cold start, until the server has the first request whole; here both may
-  use all CPUs, as hocket loads libcurl on one while it reads its scripts on another.
-- **the program, stripped**: Lua scripts, agents and templates are in it, the page as well; Lua, libuv, cJSON and libyaml are not.
-- **one agent, 20 tool turns**: model, tool, model …; each answer is a tool call in 21 fragments, with all that OpenAI's chunks
-  have (`obfuscation`, `service_tier`, …), which the floor passes by and hocket has to read: the ratio of **instructions**, of which
-  half of the floor's CPU is none, since it is the kernel's, is what no other work changes. CPU has been seen at 1.98× on a calm
-  machine, at 3.2× with a load of some 4 and at 3.8× with one of 12, which empties the caches of whoever has more in them. **facilitator**: it plans,
-  sends eight specialists to work side by side, who write into one document, and answers: 36 turns.
-- **a router** chooses among three, **three advisors** and who they advise, **a team of five** for two rounds: what most people
-  run, beside the same answers of agents that know nothing of each other, and the same model calls without any agent. Below the
-  table stands what other frameworks take for the same, each in its own run, where it is found: `bench/peers/` has
-  pydantic-ai and the OpenAI Agents SDK (a python that has them: `HOCKET_PEERS`), Eino and rig (to be built, see the head of their sources).
-- **the transport alone**: a C program (`bench/bench_transport.c`) holds the same kind of conversation through `net/llm/llm.h`:
-  the request is written, the history kept serialised and appended to, the stream read into a reply with its calls. No Lua,
-  no agent, no journal: the difference between this row and the one above it is what those cost.
-- **stream of 10,000 chunks**: what a chunk costs, when many come in a packet, and when each comes alone. A longer
-  stream may not cost more for each: the value is its ratio to the floor by that of the shorter one.
-- **a chunk read**: from bytes to a reply, without a network (`bench/bench_chunks.c`), as each provider sends its chunks: with
-  OpenAI's `obfuscation`, a string of another length in each, with numbers that count, with times, Bedrock's in AWS's messages with their
-  checksums, which are two fifths of its cost. The mock server sends what OpenAI does.
-- **1,000 agents**: two turns each, all at once; ideal is what the server itself takes. Memory is the peak of the whole
-  process, by the number of agents.
-- **an empty job**, **queued**: the broker, from submitting to the end. **an append**: the shared document.
-- **an entry written**, **on the disk**: kept by the store (`written`: it survives the process; on the disk: a loss of power),
-  from handing it over to hearing of it, beside SQLite's own transaction on the same thread. Those that nobody waits for go
-  to the file in batches. **In PostgreSQL**: the same beside a libpq connection that says the same statements one by one (`bench/bench_postgres.c`),
-  on a server that syncs each commit. **Runs taken and ended**: by processes that take them from one pool and end them, as
-  `hocket work` does, which has room for eight and asks for several at once where much is queued, or one by one, beside as many
-  connections that say two statements for each (`bench/bench_queue.c`): the time for each run of all.
-- **kept**: the same run without a store (the floor) and with one, in turn. The tool of the turn says nothing of what it does
-  to the world, so that each call begins when a file has what was handed over so far; the store's thread counts. Beside
-  the conversation that goes on stands one that begins.
-- **what keeping adds to a tool turn**: the rows that it leaves (four entries, four records), written once more by bare SQLite, 64
-  of each to a transaction (`bench/bench_rows.c`). A turn without a store has become so quick that these rows alone are a fifth of it,
-  which is why the limit of the row above is not kept: each event and each effect is a row that SQL can read. What comes on top:
-  digests, the log's entries with their check sums, a fiber for each effect, and the write into the file beside the database before a
-  tool is called. A model's answer takes ten thousand times as long.
-- **limited for all processes**, **a project's day**: kept in a file both times. A provider's limits are drawn ahead for many calls; each call draws
-  by itself from a project's day, before and after it, once for each kind of limit. Measured beside other work on the machine.
-- **200th turn to the 2nd**: CPU beyond what the floor takes to send the same bytes.
-- **10,000 streams**: in one process, by the transport alone and by an agent each, against the floor on one multi handle,
-  which is how most clients are built. How many the server has at once says whether all had begun before the first ended, three
-  seconds later: what is not begun by then takes less memory, so that the two rows belong together.
+- **hocket --version**, **first request on the wire**: a cold start, until the server has received the whole first request.
+  Both programs may use all CPUs here, because hocket loads libcurl on one while it reads its scripts on another.
+- **the program, stripped**: it includes the Lua scripts, the agents, the templates and the page. It excludes Lua, libuv,
+  cJSON and libyaml.
+- **one agent, 20 tool turns**: model, tool, model … Each answer is a tool call in 21 fragments, with all fields of OpenAI's
+  chunks (`obfuscation`, `service_tier`, …). The floor skips these fields, and hocket has to read them. The ratio of
+  **instructions** does not depend on other work on the machine. It leaves out the kernel's part, which is half of the
+  floor's CPU. We measured ratios of CPU of 1.98× on a calm machine, 3.2× at a load of 4 and 3.8× at a load of 12.
+- **facilitator**: it plans, starts eight specialists in parallel that write one document, and answers: 36 turns.
+- **a router** chooses among three agents. **three advisors** advise one agent. **a team of five** works for two rounds. They
+  are the most common patterns. The bench compares them with the same answers of independent agents, and with the same model
+  calls without an agent. Notes below the table give the numbers of other frameworks, each from a run of its own, if they
+  are installed. `bench/peers/` has pydantic-ai and the OpenAI Agents SDK (`HOCKET_PEERS` names a Python that has them), and
+  Eino and rig (the head of each source says how to build it).
+- **to async-openai**: the same rows written by hand in Rust (`bench/peers/async-openai`) without a framework, in turn with
+  hocket. Cargo builds the program; without it on the PATH these rows are left out.
+- **the transport alone**: a C program (`bench/bench_transport.c`) has the same kind of conversation through `net/llm/llm.h`.
+  It writes the request, appends to the serialised history, and reads the stream into a reply with its calls. It has no Lua,
+  no agent and no journal; the difference from the row above is the cost of all three.
+- **stream of 10,000 chunks**: the cost of a chunk, with many chunks in a packet and with one in each. A chunk of a longer
+  stream must not cost more: the value compares the ratios to the floor of the longer and the shorter stream.
+- **a chunk read**: from bytes to a reply, without a network (`bench/bench_chunks.c`), in the form of each provider. OpenAI's
+  chunks have `obfuscation` of varying length; others have counters and times. Bedrock's are AWS messages with checksums,
+  which make up two fifths of the cost. The mock server sends OpenAI's form.
+- **1,000 agents**: two turns each, all at once. The ideal is the time of the server alone. Memory is the peak of the whole
+  process, divided by the number of agents.
+- **an empty job**, **queued**: the broker, from the submission to the end. **an append**: the shared document.
+- **an entry written**, **on the disk**: an entry in the store. A written entry survives the process, an entry on the disk
+  survives a loss of power. The time runs until the confirmation, and is compared with SQLite's own transaction on the same
+  thread. Entries that nobody waits for are written in batches.
+- **In PostgreSQL**: the same, compared with a libpq connection that sends the same statements one by one
+  (`bench/bench_postgres.c`), on a server that syncs each commit.
+- **Runs taken and ended**: processes take runs from one pool and end them, like `hocket work`. A process has room for eight
+  runs and takes several at once from a long queue; a second form takes one at a time. As many connections that send two
+  statements for each run are the floor (`bench/bench_queue.c`). The value is the time for each of all runs.
+- **kept**: the same run without a store (the floor) and with one, in turn; the store's thread counts too. The turn's tool
+  declares no effects, so each call waits until everything before it is in a file. One row has a running
+  conversation, another a new one.
+- **what keeping adds to a tool turn**: compared with its rows (four entries, four records) written by bare SQLite, 64 of each
+  to a transaction (`bench/bench_rows.c`). These rows alone cost a fifth of a turn without a store, because SQL can read each
+  event and each effect as a row. The limit of the row above is missed for this reason. Counted by callgrind, a turn without a
+  store takes 250,000 instructions of all libraries together. Keeping one whose tool only reads adds 246,000: SQLite 93,000 for
+  the eight rows, Lua 73,000 (a fiber, a digest and a table for each of two effects), our C 54,000 (packing, checksums, the
+  write-ahead file), libc 26,000. A tool that changes the world adds 24,000 more, because its intent is written before the call. One
+  row for both ends of an effect that only reads would save some 25,000 in SQLite. We did not build it, because a replay compares
+  the beginning of each effect with the log. A model's answer takes ten thousand times as long.
+- **limited for all processes**, **a project's day**: in a file both times. A provider's limits are reserved for many calls
+  at once. Each call counts towards the project's day, before and after it, once for each kind of limit. Other work ran on
+  the machine during this measurement.
+- **200th turn to the 2nd**: CPU beyond the floor's time for the same bytes.
+- **10,000 streams**: in one process, with the transport alone and with an agent for each. The floor is one multi handle, like
+  most clients. A third row counts the streams that the server has at once; it shows whether all had begun
+  before the first ended, three seconds later. A stream that has not begun uses less memory, so read both rows together.
 ]]
 
 --- The whole page.

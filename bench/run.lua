@@ -1,12 +1,15 @@
 -- Runs the benchmarks and prints the table; the exit status is 1 when a limit is missed.
 --
---   bench/run.lua [--quick] [--write FILE] [--only NAME] [--build DIR] [--hocket PROGRAM]
+--   bench/run.lua [--quick] [--write FILE] [--only NAME] [--build DIR] [--hocket PROGRAM] [--against COMMIT]
 --
 -- The whole takes some four minutes, --quick about one, with fewer repetitions and without the
 -- largest cases. --only NAME runs one case of bench/cases.lua, or one module's bench_NAME, or both.
+-- --against COMMIT builds that commit beside, measures each case of both in turn, and says what the tree takes of the
+-- commit's time: no limit is judged.
 local bench = arg[0]:match "^(.*)/[^/]*$" or "."
 package.path = bench .. "/?.lua;" .. package.path
 
+local base = require "base"
 local cases = require "cases"
 local measure = require "measure"
 local report = require "report"
@@ -18,7 +21,7 @@ end
 
 local function options()
   local o, i = { build = bench .. "/../build" }, 1
-  local with_value = { ["--write"] = "write", ["--only"] = "only", ["--build"] = "build", ["--hocket"] = "hocket" }
+  local with_value = { ["--write"] = "write", ["--only"] = "only", ["--build"] = "build", ["--hocket"] = "hocket", ["--against"] = "against" }
   while arg[i] do
     if arg[i] == "--quick" then
       o.quick = true
@@ -26,7 +29,7 @@ local function options()
       o[with_value[arg[i]]] = arg[i + 1]
       i = i + 1
     else
-      die("usage: bench/run.lua [--quick] [--write FILE] [--only NAME] [--build DIR] [--hocket PROGRAM]")
+      die("usage: bench/run.lua [--quick] [--write FILE] [--only NAME] [--build DIR] [--hocket PROGRAM] [--against COMMIT]")
     end
     i = i + 1
   end
@@ -45,11 +48,15 @@ local function read(command)
   return text, pipe:close()
 end
 
+local function is_wanted(o, case)
+  return o.only and o.only == case.name or not o.only and not (o.quick and case.slow)
+end
+
 local function run_cases(o, bed)
   local rows = {}
   print(report.head())
   for _, case in ipairs(cases.list) do
-    if o.only and o.only == case.name or not o.only and not (o.quick and case.slow) then
+    if is_wanted(o, case) then
       for _, row in ipairs(case.run(bed, o)) do
         rows[#rows + 1] = row
         print(report.line(row))
@@ -81,6 +88,48 @@ local function run_modules(o)
   return out
 end
 
+-- A case of the commit and one of the tree in turn, so that both have the same machine. Rows that one of them lacks, or that have
+-- no figure of ours, are left out.
+local function compare_case(case, sides, reps)
+  local order, seen = {}, {}
+  for _ = 1, reps do
+    for side, it in ipairs(sides) do
+      for _, row in ipairs(case.run(it.bed, it.options)) do
+        if not seen[row.what] then
+          seen[row.what] = { what = row.what, unit = row.unit, {}, {} }
+          order[#order + 1] = seen[row.what]
+        end
+        table.insert(seen[row.what][side], row.ours)
+      end
+    end
+  end
+  for _, row in ipairs(order) do
+    if #row[1] > 0 and #row[2] > 0 then print(report.compared(row.what, row.unit, measure.median(row[1]), measure.median(row[2]))) end
+  end
+end
+
+-- A program of before there was a store does not know the option, and keeps nothing.
+local function knows_store(program)
+  return (read(("'%s' run --help 2>&1"):format(program))):find("--store", 1, true) ~= nil
+end
+
+local function compare_cases(o, root, bed, new)
+  local build = base.build(root, o.against, "all")
+  local before = setmetatable({ build = build, hocket = build .. "/hocket" }, { __index = o })
+  local sides = { { options = before, bed = new(before.hocket, build, not knows_store(before.hocket)) }, { options = o, bed = bed } }
+  print(report.compared("case", nil, read(("git -C '%s' rev-parse --short '%s'"):format(root, o.against)):gsub("%s+$", ""), "the tree"))
+  for _, case in ipairs(cases.list) do
+    if is_wanted(o, case) then compare_case(case, sides, o.quick and 1 or 3) end
+  end
+end
+
+local function compare(o, bed, new)
+  local root = read(("readlink -f '%s/..'"):format(bench)):gsub("%s+$", "")
+  local ok, err = pcall(compare_cases, o, root, bed, new)
+  base.remove(root)
+  return ok, err
+end
+
 local function main()
   local o, notes = options(), {}
   o.hocket = o.hocket or exists(o.build .. "/hocket") or exists(o.build .. "/src/cli/hocket")
@@ -89,7 +138,16 @@ local function main()
   end
   o.tmp = read("mktemp -d"):gsub("%s+$", "")
   o.note = function(text) notes[#notes + 1] = text end
-  local bed = measure.new { build = o.build, bench = bench, hocket = o.hocket, tmp = o.tmp, cpus = tonumber((read "nproc")) }
+  local function new(program, measured, storeless)
+    return measure.new { build = o.build, measured = measured, bench = bench, hocket = program, tmp = o.tmp, cpus = tonumber((read "nproc")), storeless = storeless }
+  end
+  local bed = new(o.hocket)
+  if o.against then
+    local ok, err = compare(o, bed, new)
+    os.execute(("rm -r '%s'"):format(o.tmp))
+    if not ok then die(err) end
+    return print(report.machine())
+  end
   local rows = run_cases(o, bed)
   for _, note in ipairs(notes) do print(note) end
   print(report.machine())

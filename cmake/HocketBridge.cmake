@@ -5,11 +5,6 @@
 # of the same names, so ours must be found by nobody else, and find nobody else's: Lua's archive is linked in, and none of
 # its names leaves the library. Not RTLD_DEEPBIND, which parts the program's malloc from its free, and which musl and
 # macOS have not.
-set(bridge_text "${CMAKE_BINARY_DIR}/lua/bridge_lua.c")
-add_custom_command(OUTPUT "${bridge_text}"
-  COMMAND "${CMAKE_COMMAND}" "-DIN=${PROJECT_SOURCE_DIR}/src/module/bridge.lua" "-DOUT=${bridge_text}"
-    -DNAME=bridge_lua -P "${PROJECT_SOURCE_DIR}/cmake/HocketText.cmake"
-  DEPENDS src/module/bridge.lua cmake/HocketText.cmake VERBATIM)
 
 if(LUA_LINK_LIBRARIES MATCHES "[.]a$")
   list(GET LUA_LINK_LIBRARIES 0 bridge_lua_archive)
@@ -50,19 +45,16 @@ endif()
 # A program may have a libhocket of its own, whose functions would go before these.
 target_link_options(hocket_bridge_shared PRIVATE LINKER:-Bsymbolic LINKER:-z,text)
 set_target_properties(hocket_bridge_shared PROPERTIES OUTPUT_NAME hocket-bridge)
-install(TARGETS hocket_bridge_shared LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" NAMELINK_SKIP)
+install(TARGETS hocket_bridge_shared LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT lua NAMELINK_SKIP)
 
 foreach(version 5.1 5.2 5.3)
-  find_path(BRIDGE_LUA_${version} lua.h PATH_SUFFIXES lua${version} lua-${version} lua/${version}
-    NO_CMAKE_FIND_ROOT_PATH)
+  find_path(BRIDGE_LUA_${version} lua.h PATH_SUFFIXES lua${version} lua-${version} lua/${version})
   if(NOT EXISTS "${BRIDGE_LUA_${version}}/lua.h" OR NOT BRIDGE_LUA_${version} MATCHES "${version}")
     continue()
   endif()
   string(REPLACE "." "" digits "${version}")
   set(target hocket_bridge${digits})
-  add_library(${target} MODULE src/module/bridge.c src/module/bridge_json.c src/module/bridge_load.c
-    src/module/bridge_options.c src/module/bridge_runs.c src/module/bridge_save.c src/module/bridge_tools.c
-    "${bridge_text}")
+  add_library(${target} MODULE ${bridge_sources})
   target_include_directories(${target} PRIVATE "${BRIDGE_LUA_${version}}" "${PROJECT_SOURCE_DIR}/include")
   target_compile_definitions(${target} PRIVATE "BRIDGE_LIBRARY=\"$<TARGET_SONAME_FILE_NAME:hocket_bridge_shared>\"")
   target_compile_options(${target} PRIVATE -std=gnu11 -Wall -Wextra -fvisibility=hidden -fexceptions)
@@ -70,7 +62,7 @@ foreach(version 5.1 5.2 5.3)
   target_link_options(${target} PRIVATE LINKER:-z,nodelete)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME hocket PREFIX ""
     LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lua/${version}"
-    BUILD_RPATH "${CMAKE_BINARY_DIR}" INSTALL_RPATH "$ORIGIN/../..")
+    BUILD_RPATH "$ORIGIN/../.." INSTALL_RPATH "$ORIGIN;$ORIGIN/../..") # LuaRocks has all in one folder
   add_dependencies(${target} hocket_bridge_shared)
-  install(TARGETS ${target} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/lua/${version}")
+  install(TARGETS ${target} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/lua/${version}" COMPONENT lua)
 endforeach()

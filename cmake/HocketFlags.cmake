@@ -10,7 +10,8 @@
 # -z nodelete:  a lua_close that unloads us under a live thread would crash.
 add_library(hocket_flags INTERFACE)
 target_compile_features(hocket_flags INTERFACE c_std_11)
-target_compile_definitions(hocket_flags INTERFACE _GNU_SOURCE HOCKET_VERSION="${PROJECT_VERSION}")
+target_compile_definitions(hocket_flags INTERFACE _GNU_SOURCE HOCKET_VERSION="${PROJECT_VERSION}"
+  HOCKET_STATIC=$<BOOL:${HOCKET_STATIC}>)
 target_include_directories(hocket_flags INTERFACE
   "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
 target_compile_options(hocket_flags INTERFACE
@@ -19,6 +20,10 @@ target_compile_options(hocket_flags INTERFACE
   "$<IF:$<AND:$<CONFIG:Release>,$<BOOL:$<TARGET_PROPERTY:HOCKET_NO_UNWINDING>>>,-fno-unwind-tables;-fno-asynchronous-unwind-tables,-fexceptions>"
   -fvisibility=hidden -fno-common -fno-strict-aliasing)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(WIN32) # its printf is MinGW's own, whose formats GCC does not know; they are checked on other systems
+  target_compile_options(hocket_flags INTERFACE -Wno-format -Wno-format-security -Wno-format-nonliteral -Wno-format-extra-args)
+  target_compile_definitions(hocket_flags INTERFACE __USE_MINGW_ANSI_STDIO=1)
+endif()
 if(HOCKET_WERROR)
   target_compile_options(hocket_flags INTERFACE -Werror)
 endif()
@@ -30,11 +35,15 @@ if(HOCKET_HARDEN AND NOT HOCKET_SANITIZE AND NOT HOCKET_FUZZ)
       AND NOT "${CMAKE_C_FLAGS} ${CMAKE_C_FLAGS_RELEASE}" MATCHES "_FORTIFY_SOURCE")
     target_compile_options(hocket_flags INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
   endif()
-  target_link_options(hocket_flags INTERFACE LINKER:-z,relro LINKER:-z,now LINKER:-z,noexecstack)
+  if(WIN32) # MinGW has the canary in a library of its own
+    target_link_options(hocket_flags INTERFACE -fstack-protector-strong)
+  else()
+    target_link_options(hocket_flags INTERFACE LINKER:-z,relro LINKER:-z,now LINKER:-z,noexecstack)
+  endif()
 endif()
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
   target_compile_options(hocket_flags INTERFACE -Os -ffunction-sections -fdata-sections)
-  target_link_options(hocket_flags INTERFACE -Wl,--gc-sections -Wl,--as-needed)
+  target_link_options(hocket_flags INTERFACE -Wl,--gc-sections $<$<NOT:$<BOOL:${WIN32}>>:-Wl,--as-needed>)
   # Some 30 KB less of relocations, where the C library can read them: that shows only when a
   # program with such a relocation runs.
   if(NOT CMAKE_CROSSCOMPILING)

@@ -9,6 +9,9 @@
 # its layers. Found by pkg-config (hocket, hocket-serve, hocket-store, hocket-postgres) and by find_package(hocket), which
 # gives hocket::hocket and hocket::serve, with COMPONENTS static also hocket::hocket_static and
 # hocket::serve_static.
+#
+# `cmake --install build --component NAME` installs a part alone: program, library, development or lua. The target
+# `uninstall` removes what was installed last.
 include(CMakePackageConfigHelpers)
 
 set(HOCKET_SOVERSION 0)
@@ -57,6 +60,16 @@ set_target_properties(hocket_static PROPERTIES OUTPUT_NAME hocket)
 set_target_properties(hocket_serve_static PROPERTIES
   OUTPUT_NAME hocket-serve EXPORT_NAME serve_static)
 
+# Projects that build hocket inside of their own tree (FetchContent) use the names that find_package gives.
+function(hocket_name_in_tree target name)
+  target_include_directories(${target} INTERFACE "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>")
+  add_library(hocket::${name} ALIAS ${target})
+endfunction()
+hocket_name_in_tree(hocket_static hocket_static)
+hocket_name_in_tree(hocket_serve_static serve_static)
+hocket_name_in_tree(hocket_store_static store_static)
+hocket_name_in_tree(hocket_postgres_static postgres_static)
+
 # ---- Shared ---------------------------------------------------------------------------
 
 # The parts of base/ that libhocket-serve uses hold no state: it has copies of its own.
@@ -101,17 +114,21 @@ if(HOCKET_SHARED)
     Threads::Threads ${CMAKE_DL_LIBS})
   set_target_properties(hocket_postgres_shared PROPERTIES
     OUTPUT_NAME hocket-postgres EXPORT_NAME postgres)
+  hocket_name_in_tree(hocket_shared hocket)
+  hocket_name_in_tree(hocket_serve_shared serve)
+  hocket_name_in_tree(hocket_store_shared store)
+  hocket_name_in_tree(hocket_postgres_shared postgres)
   install(TARGETS hocket_shared EXPORT hocketTargets
-    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT library NAMELINK_COMPONENT development
     INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
   install(TARGETS hocket_store_shared EXPORT hocketStoreTargets
-    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT library NAMELINK_COMPONENT development
     INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
   install(TARGETS hocket_postgres_shared EXPORT hocketPostgresTargets
-    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT library NAMELINK_COMPONENT development
     INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
   install(TARGETS hocket_serve_shared EXPORT hocketServeTargets
-    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT library NAMELINK_COMPONENT development
     INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 endif()
 
@@ -120,29 +137,52 @@ endif()
 # What a stock lua5.4 finds as "hocket". It finds the libraries beside it, wherever the tree is
 # moved to; without shared libraries it holds all of it.
 set(HOCKET_LUA_CDIR "${CMAKE_INSTALL_LIBDIR}/lua/5.4" CACHE STRING "Where Lua 5.4 looks for C modules")
-add_library(hocket_module MODULE "${PROJECT_SOURCE_DIR}/src/module/hocket.c")
+set(bridge_text "${CMAKE_BINARY_DIR}/lua/bridge_lua.c")
+add_custom_command(OUTPUT "${bridge_text}"
+  COMMAND "${CMAKE_COMMAND}" "-DIN=${PROJECT_SOURCE_DIR}/src/module/bridge.lua" "-DOUT=${bridge_text}"
+    -DNAME=bridge_lua -P "${PROJECT_SOURCE_DIR}/cmake/HocketText.cmake"
+  DEPENDS src/module/bridge.lua cmake/HocketText.cmake VERBATIM)
+set(bridge_sources "${bridge_text}")
+foreach(part bridge bridge_json bridge_load bridge_options bridge_runs bridge_save bridge_tools)
+  list(APPEND bridge_sources "${PROJECT_SOURCE_DIR}/src/module/${part}.c")
+endforeach()
+add_library(hocket_module MODULE "${PROJECT_SOURCE_DIR}/src/module/hocket.c" ${bridge_sources})
+target_include_directories(hocket_module PRIVATE ${LUA_INCLUDE_DIRS})
 target_link_options(hocket_module PRIVATE LINKER:-z,nodelete)
 set_target_properties(hocket_module PROPERTIES OUTPUT_NAME hocket PREFIX ""
-  LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lua/5.4" INSTALL_RPATH "$ORIGIN/../..")
+  LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lua/5.4" INSTALL_RPATH "$ORIGIN;$ORIGIN/../..")
 if(HOCKET_SHARED)
   target_link_libraries(hocket_module PRIVATE hocket_flags hocket_serve_shared hocket_shared)
+  if(NOT APPLE) # it calls nothing of the C library, but checkers of packages want to see it
+    target_link_libraries(hocket_module PRIVATE -Wl,--no-as-needed)
+  endif()
 else()
   target_link_libraries(hocket_module PRIVATE hocket_flags hocket_serve_static)
 endif()
-install(TARGETS hocket_module LIBRARY DESTINATION "${HOCKET_LUA_CDIR}")
+if(HOCKET_STATIC) # nothing could load it
+  set_target_properties(hocket_module PROPERTIES EXCLUDE_FROM_ALL ON)
+else()
+  install(TARGETS hocket_module LIBRARY DESTINATION "${HOCKET_LUA_CDIR}" COMPONENT lua)
+endif()
 
 # ---- Files ----------------------------------------------------------------------------
 
-install(TARGETS hocket RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+install(TARGETS hocket RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT program)
 install(TARGETS hocket_static hocket_serve_static hocket_store_static hocket_postgres_static EXPORT hocketStaticTargets
-  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development
   INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(FILES "${PROJECT_SOURCE_DIR}/include/hocket/hocket.h"
-  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/hocket")
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/hocket" COMPONENT development)
 # For editors: the annotations. The scripts that run are compiled into the library.
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/lua" "${PROJECT_SOURCE_DIR}/docs/stubs"
-  DESTINATION "${CMAKE_INSTALL_DATADIR}/hocket" FILES_MATCHING PATTERN "*.lua")
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/hocket" COMPONENT development FILES_MATCHING PATTERN "*.lua")
+if(HOCKET_STATIC) # packaging/static/build.sh writes them after the build
+  install(FILES "${CMAKE_BINARY_DIR}/THIRD-PARTY.txt" "${CMAKE_BINARY_DIR}/hocket.spdx.json"
+    DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT program)
+endif()
+foreach(component program library development lua)
+  install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT ${component})
+endforeach()
 
 # ---- find_package ---------------------------------------------------------------------
 
@@ -156,10 +196,10 @@ write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/hocketConfigVersio
 install(FILES
   "${CMAKE_CURRENT_BINARY_DIR}/hocketConfig.cmake"
   "${CMAKE_CURRENT_BINARY_DIR}/hocketConfigVersion.cmake"
-  DESTINATION "${hocket_package_dir}")
+  DESTINATION "${hocket_package_dir}" COMPONENT development)
 foreach(set Targets ServeTargets StoreTargets PostgresTargets StaticTargets)
   if(HOCKET_SHARED OR set STREQUAL "StaticTargets")
-    install(EXPORT hocket${set} NAMESPACE hocket:: DESTINATION "${hocket_package_dir}")
+    install(EXPORT hocket${set} NAMESPACE hocket:: DESTINATION "${hocket_package_dir}" COMPONENT development)
   endif()
 endforeach()
 
@@ -180,5 +220,14 @@ set(hocket_pc_requires "${LUA_MODULE_NAME} libuv libcjson yaml-0.1 ${hocket_curl
 foreach(pc hocket hocket-serve hocket-store hocket-postgres)
   configure_file("${PROJECT_SOURCE_DIR}/cmake/${pc}.pc.in"
     "${CMAKE_CURRENT_BINARY_DIR}/${pc}.pc" @ONLY)
-  install(FILES "${CMAKE_CURRENT_BINARY_DIR}/${pc}.pc" DESTINATION "${hocket_pc_dir}")
+  install(FILES "${CMAKE_CURRENT_BINARY_DIR}/${pc}.pc" DESTINATION "${hocket_pc_dir}" COMPONENT development)
 endforeach()
+
+# ---- Removing it again ----------------------------------------------------------------
+
+install(CODE "file(WRITE \"${CMAKE_CURRENT_BINARY_DIR}/install_prefix.txt\" \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")"
+  ALL_COMPONENTS)
+configure_file("${PROJECT_SOURCE_DIR}/cmake/uninstall.cmake.in" "${CMAKE_CURRENT_BINARY_DIR}/uninstall.cmake" @ONLY)
+if(PROJECT_IS_TOP_LEVEL)
+  add_custom_target(uninstall COMMAND "${CMAKE_COMMAND}" -P "${CMAKE_CURRENT_BINARY_DIR}/uninstall.cmake" VERBATIM)
+endif()

@@ -17,8 +17,8 @@ set(settings --unset=HOCKET_LUA_PATH --unset=HOCKET_STORE HOCKET_MODEL=sim "HOME
 file(MAKE_DIRECTORY "${HOCKET_MANUAL}")
 add_custom_command(OUTPUT "${HOCKET_MANUAL}/made"
   COMMAND "${CMAKE_COMMAND}" -E rm -rf man completions
-  COMMAND "${CMAKE_COMMAND}" -E env ${settings} $<TARGET_FILE:hocket> help --json > description.json
-  COMMAND "${CMAKE_COMMAND}" -E env ${settings} $<TARGET_FILE:hocket> run --store off --trust --quiet -C "${HOCKET_MANUAL}"
+  COMMAND "${CMAKE_COMMAND}" -E env ${settings} ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:hocket> help --json > description.json
+  COMMAND "${CMAKE_COMMAND}" -E env ${settings} ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:hocket> run --store off --trust --quiet -C "${HOCKET_MANUAL}"
     "${tools}/manual.lua" "${HOCKET_MANUAL_DATE}" > made.log
   COMMAND "${CMAKE_COMMAND}" -E touch made
   WORKING_DIRECTORY "${HOCKET_MANUAL}"
@@ -27,10 +27,10 @@ add_custom_command(OUTPUT "${HOCKET_MANUAL}/made"
   VERBATIM)
 add_custom_target(hocket_manual ALL DEPENDS "${HOCKET_MANUAL}/made")
 
-install(DIRECTORY "${HOCKET_MANUAL}/man/" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" FILES_MATCHING PATTERN "*.1")
-install(DIRECTORY "${HOCKET_MANUAL}/man/" DESTINATION "${CMAKE_INSTALL_MANDIR}/man5" FILES_MATCHING PATTERN "*.5")
+install(DIRECTORY "${HOCKET_MANUAL}/man/" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT program FILES_MATCHING PATTERN "*.1")
+install(DIRECTORY "${HOCKET_MANUAL}/man/" DESTINATION "${CMAKE_INSTALL_MANDIR}/man5" COMPONENT program FILES_MATCHING PATTERN "*.5")
 install(FILES "${HOCKET_MANUAL}/completions/hocket"
-  DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
-install(FILES "${HOCKET_MANUAL}/completions/_hocket" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" COMPONENT program)
+install(FILES "${HOCKET_MANUAL}/completions/_hocket" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions" COMPONENT program)
 install(FILES "${HOCKET_MANUAL}/completions/hocket.fish"
-  DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" COMPONENT program)

@@ -2,7 +2,7 @@
 // as a header, so that no page of another origin can send it.
 import { readEvents } from "./sse.js";
 
-const KEY = "hocket.token";
+const KEY = "hocket.token", LINK = "hocket.link";
 
 /** Takes the token out of the address, where it is not to stay. */
 export function takeToken() {
@@ -10,6 +10,16 @@ export function takeToken() {
   if (!given) return;
   sessionStorage.setItem(KEY, given[1]);
   history.replaceState(null, "", location.pathname + location.search + "#/");
+}
+
+/** Takes a link's token out of the address. The tab has it in the place of another token until it is closed. Whether it has one. */
+export function takeLink() {
+  const given = /^#answer=(hkl_\w+)$/.exec(location.hash);
+  if (given) {
+    sessionStorage.setItem(LINK, given[1]);
+    history.replaceState(null, "", location.pathname + location.search + "#/answer");
+  }
+  return location.hash === "#/answer" && sessionStorage.getItem(LINK) !== null;
 }
 
 export function setToken(token) {
@@ -30,7 +40,7 @@ async function failure(response) {
 }
 
 async function send(path, options = {}) {
-  const token = sessionStorage.getItem(KEY);
+  const token = sessionStorage.getItem(location.hash === "#/answer" ? LINK : KEY);
   const headers = { ...(token ? { Authorization: "Bearer " + token } : {}), ...options.headers };
   let response;
   try {

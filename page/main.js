@@ -9,6 +9,7 @@ import { Runs } from "./runs_store.js";
 import { Session } from "./session.js";
 import { help } from "./views/help.js";
 import { inbox, inboxKeys } from "./views/inbox.js";
+import { link, openLink } from "./views/link.js";
 import { newRun } from "./views/new_run.js";
 import { runKeys, runView } from "./views/run.js";
 import { runs, runsKeys } from "./views/runs.js";
@@ -65,6 +66,7 @@ function openSession(id) {
 }
 
 function arrive() {
+  if (location.hash.startsWith("#answer=") || (app.source.link && location.hash !== "#/answer")) return location.reload(); // another right of the tab
   if (location.hash.startsWith("#token=")) {
     api.takeToken();
     app.runs.start();
@@ -89,7 +91,7 @@ function arrive() {
 
 // ---- The frame around all views ----------------------------------------------------------------------------------
 
-function link(words, place, count) {
+function navLink(words, place, count) {
   const here = app.route.place === place;
   return h("a.nav-link", { href: address(place === "runs" ? "" : place), aria: { current: here ? "page" : undefined }, class: here ? "here" : "" }, words,
     count ? h("span.badge", { aria: { label: `${count} wait` } }, count) : null);
@@ -98,7 +100,7 @@ function link(words, place, count) {
 function top() {
   return h("header.top", null,
     h("a.brand", { href: "#/", title: "All runs" }, h("span.brand-mark", { aria: { hidden: "true" } }, [1, 2, 3, 4, 5].map((n) => h("span", { class: "note-" + n }))), "hocket"),
-    app.source.live ? h("nav", { aria: { label: "Places" } }, link("Runs", "runs"), link("Inbox", "inbox", app.runs.open.length), link("Workers", "workers"), link("New run", "new")) : null,
+    app.source.live ? h("nav", { aria: { label: "Places" } }, navLink("Runs", "runs"), navLink("Inbox", "inbox", app.runs.open.length), navLink("Workers", "workers"), navLink("New run", "new")) : null,
     h("span.grow", null),
     app.source.live && app.runs.link === "lost" && !app.runs.error ? h("span.lost", { role: "status" }, "reconnecting…") : null,
     button(theme.sign(), () => { theme.next(); redraw(); }, { kind: "quiet round", title: "Colours: " + theme.current() }),
@@ -127,7 +129,7 @@ function failed(error) {
   return h("main", null, empty("This cannot be shown", String(error?.message ?? error), h("a", { href: "#/" }, "All runs")));
 }
 
-const places = { runs, inbox, new: newRun, run: runView, workers: workersView };
+const places = { runs, inbox, answer: link, new: newRun, run: runView, workers: workersView };
 
 function place() {
   if (app.source.live && (app.runs.error?.status === 401 || app.session?.error?.status === 401 || app.workers.error?.status === 401)) return askToken();
@@ -176,7 +178,7 @@ function everywhere() {
 }
 
 function begin() {
-  const own = inside();
+  const own = inside(), linked = !own && api.takeLink();
   api.takeToken();
   theme.apply();
   drawWith(draw);
@@ -186,6 +188,9 @@ function begin() {
   if (own) {
     app.source = own;
     if (route().place !== "run") history.replaceState(null, "", address("run", own.id || "kept"));
+  } else if (linked) {
+    app.source = { live: false, link: true };
+    openLink(app);
   } else {
     app.runs.start();
   }

@@ -1,7 +1,7 @@
 // A run's state out of its records: one function for a run that goes on, one that is over, and any moment of it in between.
 //
 //     const state = newState();
-//     for (const record of records) fold(state, record);      docs/events.md says what records there are
+//     for (const record of records) fold(state, record);      docs/reference/events.md says what records there are
 //
 // It knows no page and no clock. A record costs what is new in it, so that 100,000 of them take a moment: lists grow at their ends, what is
 // looked for stands in maps, and nothing is copied. Records are a stranger's: a member that is of another type is none.
@@ -320,6 +320,12 @@ function startPlan(state, agent, record) {
 // How an agent is left that had not ended, by the state of its run.
 const left = { done: "finished", failed: "cancelled", cancelled: "cancelled", parked: "parked" };
 
+// Whose answer is the run's: who alone was called by nobody. It has answered, and the run has failed all the same where that is no whole answer.
+function failRoot(state) {
+  const roots = state.agents.filter((one) => one.caller === undefined);
+  if (roots.length === 1 && roots[0].state === "finished") roots[0].state = "failed";
+}
+
 function endRun(state, agent, record) {
   state.ended = state.time;
   state.open.clear();
@@ -329,6 +335,7 @@ function endRun(state, agent, record) {
     if (one.ended === null) one.ended = state.time;
     if (one.state === "working") one.state = left[state.outcome];
   }
+  if (state.outcome === "failed") failRoot(state);
   state.notes.push(record);
 }
 

@@ -23,7 +23,7 @@ export class Runs {
     this.abort?.abort();
     this.abort = new AbortController();
     await Promise.all([this.list(), this.askInbox()]);
-    if (this.error) return;
+    if (this.error?.status >= 400 && this.error.status < 500) return; // else it comes back, and the feed says when
     api.follow("/api/events", { signal: this.abort.signal, onEvents: (events) => this.hear(events), told: (link) => this.setLink(link) });
   }
 

@@ -11,8 +11,17 @@ function nameOf(change, slot) {
   return Object.entries(slot).map(([name, value]) => `${name} ${text(value)}`).sort().join(", ").slice(0, 200) || "Document";
 }
 
-// By the numbers in them, of Day 1 before Day 2; else as they were begun.
+// Where a slot stands among all, as its record says; those of older runs do not say it.
+const placeOf = (change) => (Array.isArray(change.place) && change.place.length > 0 && change.place.every(Number.isInteger) ? change.place : null);
+
+// Of a dimension's numbers 0, which is general, stands first.
+const before = (x, y) => (x === y ? 0 : x === 0 ? -1 : y === 0 ? 1 : x - y);
+
+// As the document has them. Else by the numbers in them, of Day 1 before Day 2; else as they were begun.
 function inOrder(a, b) {
+  for (let i = 0; a.at && b.at && i < a.at.length && i < b.at.length; i++) {
+    if (a.at[i] !== b.at[i]) return before(a.at[i], b.at[i]);
+  }
   for (const name of Object.keys(a.slot).sort()) {
     const [x, y] = [a.slot[name], b.slot[name]];
     if (typeof x === "number" && typeof y === "number" && x !== y) return x - y;
@@ -24,7 +33,7 @@ function take(slots, change) {
   const slot = change.slot !== null && typeof change.slot === "object" ? change.slot : {};
   const key = JSON.stringify(Object.entries(slot).sort(([a], [b]) => (a < b ? -1 : 1)));
   let one = slots.get(key);
-  if (!one) slots.set(key, one = { key, slot, name: nameOf(change, slot), place: slots.size, entries: [] });
+  if (!one) slots.set(key, one = { key, slot, name: nameOf(change, slot), at: placeOf(change), place: slots.size, entries: [] });
   const entry = { version: whole(change.version), author: text(change.author ?? change.agent ?? "?"), content: text(change.content), merged: 0 };
   if (change.change === "consolidate") {
     // It stands for what its author had read: entries that are listed, else all up to a version. What it had not read stays.

@@ -51,8 +51,13 @@ end
 
 local number, of_public = read_floors()
 
+-- The pattern that a module is, or is a part of: hocket.patterns.team.channel is a part of hocket.patterns.team.
+local function pattern_of(name)
+  return name:match "^hocket%.patterns%.%l+"
+end
+
 local function floor_of(name)
-  return of_public[name] or name:match "^hocket%.internal%.(%l+)%."
+  return of_public[name] or name:match "^hocket%.internal%.(%l+)%." or of_public[pattern_of(name)]
 end
 
 -- ---- Who requires whom ------------------------------------------------------------------------
@@ -84,9 +89,11 @@ local function requires_of(name, file, known)
   return list
 end
 
--- The patterns that come with hocket have no privilege: what they use is public, or their own.
-local function is_pattern(name)
-  return name:find "^hocket%.patterns%." ~= nil or name:find "^hocket%.internal%.patterns%." ~= nil
+-- The patterns that come with hocket have no privilege, and can be copied: they use what is public, or a part of their own.
+local function check_pattern(name, one)
+  local pattern = pattern_of(name)
+  if not pattern or of_public[one.name] or pattern_of(one.name) == pattern then return end
+  complain("%s: the pattern %s requires %s, which a script's own pattern cannot", one.at, name, one.name)
 end
 
 local function check_one(name, one)
@@ -94,9 +101,7 @@ local function check_one(name, one)
   if from and to and number[to] > number[from] then
     complain("%s: %s (%s) requires %s (%s): arrows point down", one.at, name, from, one.name, to)
   end
-  if is_pattern(name) and one.name:find "^hocket%.internal%." and not is_pattern(one.name) then
-    complain("%s: the pattern %s requires %s, which a script's own pattern cannot", one.at, name, one.name)
-  end
+  check_pattern(name, one)
 end
 
 -- A circle that a module is part of is told once, with all who are in it.
@@ -125,11 +130,13 @@ end
 
 -- ---- What others are shown ------------------------------------------------------------------------
 
--- Documents and examples use what is public. (docs/architecture.md says where the rest lies.)
+-- Documents and examples use what is public. (docs/explanation/architecture.md says where the rest lies.)
 local function check_shown()
   local files = lua_files("examples", lua_files("docs/stubs", {}))
-  for _, name in ipairs(assert(fs.list(root .. "/docs"))) do
-    if name:find "%.md$" then files[#files + 1] = "docs/" .. name end
+  for _, folder in ipairs { "docs", "docs/tutorial", "docs/guides", "docs/reference", "docs/reference/lua", "docs/explanation" } do
+    for _, name in ipairs(assert(fs.list(root .. "/" .. folder))) do
+      if name:find "%.md$" then files[#files + 1] = folder .. "/" .. name end
+    end
   end
   for _, file in ipairs(files) do
     local text = assert(fs.read(root .. "/" .. file))

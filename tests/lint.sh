@@ -22,7 +22,8 @@ format() {
 tidy() {
     cmake --preset dev -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -Wno-dev >/dev/null &&
         cmake --build --preset dev -- --quiet >/dev/null && # for the sources that are generated
-        git ls-files 'src/*.c' | xargs -P "$(nproc)" -n 8 clang-tidy -p build/dev --quiet
+        git ls-files 'src/*.c' ':!src/os/windows' | # Windows' headers are not here; ./dev ports compiles these
+        xargs -P "$(nproc)" -n 8 clang-tidy -p build/dev --quiet
 }
 
 check flags sh tests/flags.sh .

@@ -1,10 +1,11 @@
 #!/bin/sh
-# ports.sh [TARGET…]: compiles every C source for other systems (musl, windows, macos) and counts those that fail.
+# ports.sh [TARGET…]: compiles every C source for other systems (musl, windows, macos, s390x) and counts those that fail.
 # Nothing is linked. The counts may only shrink: tests/ports.txt has the most that may fail, and a count below it
 # is a failure too, until the file says the new one. `ports.sh --list TARGET` prints the files that fail and why.
 #
 # Compilers: musl-gcc (Debian's musl-tools), x86_64-w64-mingw32-gcc (gcc-mingw-w64-x86-64-posix), and for macOS
-# `zig cc` of PyPI's ziglang, found by HOCKET_ZIG or on the PATH. A target without its compiler is skipped.
+# `zig cc` of PyPI's ziglang, found by HOCKET_ZIG or on the PATH; for the big-endian s390x gcc-s390x-linux-gnu and
+# libc6-dev-s390x-cross. A target without its compiler is skipped.
 # What src/os has for other systems is left out: a port brings a folder of its own.
 # Headers of libraries are Debian's own: they are the same for all systems. macOS needs none of Apple's frameworks.
 set -u
@@ -26,8 +27,9 @@ for name in uv uv.h cjson lua5.4 lua5.4-deb-multiarch.h yaml.h zlib.h zconf.h sq
     [ ! -e "$include/$arch/$name" ] || ln -s "$include/$arch/$name" "$work/arch/$name"
 done
 flags="-std=gnu11 -Werror=implicit-function-declaration -D_GNU_SOURCE -Isrc -Iinclude"
-flags="$flags -DHOCKET_VERSION=\"0\" -DHOCKET_BUILD_INFO=\"0\" -DBRIDGE_LIBRARY=\"0\" -DCLI_EARLY_HTTP=1 -DHOCKET_EDIT=1"
-flags="$flags -DHOCKET_CURL_LINKED=0 -DHOCKET_SQLITE_LINKED=0 -DHOCKET_SSL_LINKED=0 -DHOCKET_MD4C=1 -DHOCKET_ZLIB=1"
+flags="$flags -DHOCKET_VERSION=\"0\" -DBRIDGE_LIBRARY=\"0\" -DCLI_EARLY_HTTP=1 -DHOCKET_EDIT=1"
+flags="$flags -DHOCKET_CURL_LINKED=0 -DHOCKET_SQLITE_LINKED=0 -DHOCKET_SSL_LINKED=0 -DHOCKET_STATIC=0 -DHOCKET_MD4C=1 -DHOCKET_ZLIB=1"
+for name in INTERFACE TYPE TARGET COMPILER LUA UV CURL CJSON YAML; do flags="$flags -DBUILD_$name=\"0\""; done
 for dir in "$work/lib" "$work/lib/cjson" "$work/lib/lua5.4" "$work/lib/libxml2" "$work/lib/postgresql" "$work/arch"; do
     flags="$flags -idirafter $dir"
 done
@@ -37,6 +39,7 @@ compiler() {
     musl)
         command -v musl-gcc >/dev/null && echo "musl-gcc -fsyntax-only -idirafter $work/kernel"
         ;;
+    s390x) command -v s390x-linux-gnu-gcc >/dev/null && echo "s390x-linux-gnu-gcc -fsyntax-only" ;;
     windows) command -v x86_64-w64-mingw32-gcc >/dev/null && echo "x86_64-w64-mingw32-gcc -fsyntax-only" ;;
     macos) [ -n "$zig" ] && echo "$zig cc -c -target aarch64-macos" ;; # zig 0.17 has no -fsyntax-only
     esac
@@ -45,9 +48,9 @@ compiler() {
 # The sources, without those that src/os has for other systems.
 sources() {
     case $1 in
-    musl) git ls-files 'src/*.c' ;;
+    musl | s390x) git ls-files 'src/*.c' ':!src/os/windows' ;;
     windows) git ls-files 'src/*.c' ':!src/os/posix' ':!src/os/linux' ;;
-    macos) git ls-files 'src/*.c' ':!src/os/linux' ;;
+    macos) git ls-files 'src/*.c' ':!src/os/linux' ':!src/os/windows' ;;
     esac
 }
 
@@ -73,7 +76,7 @@ check() {
     target=$1
     most=$(sed -n "s/^$target \([0-9]*\)$/\1/p" tests/ports.txt)
     [ -n "$most" ] || {
-        echo "ports: no target '$target': musl, windows or macos" >&2
+        echo "ports: no target '$target': musl, windows, macos or s390x" >&2
         exit 2
     }
     cc=$(compiler "$target")
@@ -96,6 +99,6 @@ check() {
     fi
 }
 
-[ $# -gt 0 ] || set -- musl windows macos
+[ $# -gt 0 ] || set -- musl windows macos s390x
 for one; do check "$one"; done
 exit $failed

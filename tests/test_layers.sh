@@ -38,7 +38,7 @@ check module
 concepts() {
     awk '
     function concept(path,  part, n, name) {
-        sub(/^os\/(posix|linux)\//, "os/", path)
+        sub(/^os\/(posix|linux|windows)\//, "os/", path)
         n = split(path, part, "/")
         sub(/\/[^\/]*$/, "", path)
         if (n > 2) return path
@@ -77,7 +77,7 @@ concepts() {
             else if (from != to && index(to, part[1] "/") == 1 && !((from, to) in may))
                 wrong("src/" file " includes " other ": tests/layers.txt does not let " from " include " to)
         }
-        sub(/^os\/(posix|linux)\//, "os/", other)
+        sub(/^os\/(posix|linux|windows)\//, "os/", other)
         n = split(other, part, "/")
         if (n > 2 && part[n] != part[n - 1] ".h" && index(from "/", to "/") != 1)
             wrong("src/" file " includes " other ": of a folder others see the header that is named as the folder")
@@ -142,13 +142,13 @@ for file in $(grep -rlE '^#include <uv\.h>' src include); do
     *) complain "$file includes libuv" ;;
     esac
 done
-# One system's headers and conditions: src/os/posix and src/os/linux, and what base needs of them. The program is POSIX's so far;
+# One system's headers and conditions: src/os/posix, src/os/linux and src/os/windows, and what base needs of them. The program is POSIX's so far;
 # the bridge loads a library before there is any of ours; heap.c asks glibc for a setting of its own.
 headers='unistd|fcntl|poll|dlfcn|pthread|signal|spawn|termios|pwd|dirent|netdb|sched|(sys|netinet|arpa|linux)/[a-z_]+'
 for file in $(grep -rlE "^ *# *include <($headers)\.h>" src include); do
     case $file in
-    src/os/posix/* | src/os/linux/* | src/base/* | src/cli/* | src/module/bridge_load.c) ;;
-    *) complain "$file includes a header of POSIX, which belongs to src/os/posix or src/os/linux" ;;
+    src/os/posix/* | src/os/linux/* | src/os/windows/* | src/base/* | src/cli/* | src/module/bridge_load.c) ;;
+    *) complain "$file includes a header of POSIX, which belongs to src/os/posix, src/os/linux or src/os/windows" ;;
     esac
 done
 for file in $(grep -rlE '^ *# *(if|ifdef|ifndef|elif).*(__linux__|__APPLE__|_WIN32|__GLIBC__|__FreeBSD__|__unix__)' src include); do
@@ -159,6 +159,11 @@ for file in $(grep -rlE '^ *# *(if|ifdef|ifndef|elif).*(__linux__|__APPLE__|_WIN
 done
 for file in $(grep -rlE '\b(lua_resume|lua_yieldk?)\(' src); do
     [ "$file" = src/bind/fiber/await.c ] || complain "$file resumes or yields Lua, which belongs to src/bind/fiber/await.c"
+done
+# No folder of sources is a heap: more than 30 files ask for a folder of what belongs together.
+for folder in $(find src include lua -type d); do
+    files=$(find "$folder" -maxdepth 1 -name '*.[ch]' -o -maxdepth 1 -name '*.lua' | wc -l)
+    [ "$files" -le 30 ] || complain "$folder has $files files, of at most 30: make a folder of some that belong together"
 done
 [ $failed = 0 ] && echo "layers: the arrows point down"
 exit $failed

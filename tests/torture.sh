@@ -25,6 +25,7 @@ torture "durable runs and workers that are killed behind their effects" "$build/
 here=$(cd "$(dirname "$0")" && pwd)
 torture "check, run and reload of damaged projects" env HOCKET_MODEL=sim HOCKET_TRUST=1 "LUA_PATH=$here/lua/support/?.lua" \
     "$build/hocket" run -q --store off "$here/lua/runner/test_check_agrees.lua" -- --full
+torture "random programs, kept and not kept and replayed" env HOCKET="$(cd "$build" && pwd)/hocket" sh "$here/cli/modes.sh" 200
 pg="$(dirname "$0")/support/postgres.sh"
 if ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then
     torture "a database whose connections are cut at any byte" env HOCKET_TORTURE=1 sh "$pg" "$build/tests/store/test_store_postgres_cut"

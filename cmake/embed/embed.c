@@ -11,7 +11,8 @@
  * hocket__pack_bytecode, as "hocket/flow.luac". It is for the release of Lua that made it, which is said beside.
  *
  * The dictionary that all files are packed against is made of the largest scripts: what is in it
- * costs next to nothing as a file of its own. It is packed itself, and the bytecode uses it too. */
+ * costs next to nothing as a file of its own. It is packed itself. Bytecode is not packed, so that a start
+ * does not unpack it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,6 +125,8 @@ static void compile(const struct file *script, struct file *f)
     }
     lua_dump(L, add_bytes, f, 0);
     lua_close(L);
+    f->packed = f->data;
+    f->n_packed = f->n;
 }
 
 /* ---- The list ---- */
@@ -221,10 +224,10 @@ static void write_codes(FILE *out, const struct codes *codes)
 }
 
 /* One array for all: each of its own would be padded. */
-static void write_bytes(FILE *out, const struct file *f)
+static void write_bytes(FILE *out, const unsigned char *p, size_t n)
 {
-    for (size_t i = 0; i < f->n_packed; i++)
-        fprintf(out, "%u,", f->packed[i]);
+    for (size_t i = 0; i < n; i++)
+        fprintf(out, "%u,", p[i]);
     fputs("\n", out);
 }
 
@@ -247,30 +250,50 @@ static void write_rows(FILE *out, const struct set *set)
     fputs("{ NULL, 0, 0, 0 },\n};\n", out);
 }
 
-/* `base`: the pack whose dictionary this one's files were packed against. */
-static void write_pack(
-    const char *path, const char *name, const char *base, const struct set *set, const char *lua)
+static FILE *begin_source(const char *path)
 {
     FILE *out = fopen(path, "w");
     if (!out)
         die(path);
     fputs("/* Made by hocket_embed. */\n#include \"bind/assets.h\"\n\n", out);
-    fputs("static const struct hocket__unpack_code code =\n", out);
-    write_codes(out, &set->codes);
-    fputs(";\nstatic const unsigned char bytes[] = {\n", out);
+    return out;
+}
+
+static void write_files(FILE *out, const struct set *set)
+{
+    fputs("static const unsigned char bytes[] = {\n", out);
     for (size_t i = 0; i < set->n; i++)
-        write_bytes(out, set->files[i]);
+        write_bytes(out, set->files[i]->packed, set->files[i]->n_packed);
     fputs("};\n", out);
     write_rows(out, set);
-    fprintf(out, "const struct hocket__pack hocket__pack_%s = {\n", name);
-    fprintf(out, "files, bytes, &code, &hocket__pack_%s, ", base);
+}
+
+static void write_texts(const char *path, const char *name, const struct set *set)
+{
+    FILE *out = begin_source(path);
+    fputs("static const struct hocket__unpack_code code =\n", out);
+    write_codes(out, &set->codes);
+    fputs(";\n", out);
+    write_files(out, set);
+    fprintf(out, "const struct hocket__pack hocket__pack_%s = { files, bytes, &code, ", name);
     write_row(out, &dictionary, 0);
-    fprintf(out, ", \"%s\" };\n", lua);
+    fputs(", \"\" };\n", out);
     if (fclose(out) != 0)
         die(path);
 }
 
-/* Texts and bytecode are not alike: each has codes of its own. */
+static void write_bytecode(const char *path, const struct set *set)
+{
+    FILE *out = begin_source(path);
+    write_files(out, set);
+    fputs("const struct hocket__pack hocket__pack_bytecode = { files, bytes, NULL, { NULL, 0, 0, 0 "
+          "}, ",
+        out);
+    fprintf(out, "\"%s\" };\n", lua_ident ? lua_ident : "");
+    if (fclose(out) != 0)
+        die(path);
+}
+
 static void put_into(struct set *set, struct file *f)
 {
     set->files[set->n++] = f;
@@ -299,11 +322,9 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < n_files; i++)
         put_into(ends(files[i].name, ".luac") ? &bytecode : &text, &files[i]);
     pack_all(&text);
-    write_pack(argv[3], argv[1], argv[1], &text, "");
-    if (argc == 5) {
-        pack_all(&bytecode);
-        write_pack(argv[4], "bytecode", argv[1], &bytecode, lua_ident ? lua_ident : "");
-    }
+    write_texts(argv[3], argv[1], &text);
+    if (argc == 5)
+        write_bytecode(argv[4], &bytecode);
     if (getenv("HOCKET_EMBED_SIZES")) {
         say_sizes(&text, "texts and their dictionary");
         say_sizes(&bytecode, "bytecode");

@@ -1,7 +1,7 @@
 ---@meta
 
---- A task is assigned to an agent by name and completed by nobody else; finished is what is done, and nothing else.
---- `#board` is the number of tasks.
+--- A list of tasks. A task is assigned to an agent by name, and only that agent can complete it. `finished` is true for
+--- tasks that are done. `#board` is the number of tasks.
 ---@class hocket.Board
 local board = {}
 
@@ -9,20 +9,24 @@ local board = {}
 ---@field id integer From 1, without gaps.
 ---@field text string
 ---@field assigned_to string An agent's name.
----@field active_form? string The text while it is being done: "Finding restaurants".
+---@field active_form? string The text while an agent works on the task: "Finding restaurants".
 ---@field status "pending"|"running"|"done"|"failed"|"skipped"|"cancelled"
 ---@field finished boolean
----@field completed_by? string The agent, or "auto" when it ended well and had left the task open.
+---@field completed_by? string The agent. "auto": the agent's work succeeded, but it left the task open.
 ---@field error? string
 ---@field result? string
----@field board? integer Which of the run's boards it stands on.
+---@field board? integer The number of its board within the run.
 
---- Creates all the tasks, or none.
----@param agent string Who plans.
+--- Creates all of the tasks. If one is invalid, it creates none.
+---@param agent string The agent that plans.
 ---@param tasks {text: string, assigned_to: string, active_form?: string}[]
 ---@return integer[]? ids
 ---@return hocket.Error?
 function board:create(agent, tasks) end
+
+--- Allows `n` more tasks from now on, whatever the limit was before.
+---@param n integer 0 to 100000.
+function board:allow(n) end
 
 --- All tasks, or those with these ids.
 ---@param ids? integer[]
@@ -34,8 +38,8 @@ function board:tasks(ids) end
 ---@return string
 function board:status() end
 
---- Makes tasks running: `agent` is sent to work on them. One by one: the first is running, and the next one when `complete` has taken
---- the one before it.
+--- Sets tasks to running because `agent` starts to work on them. With `one_by_one` only the first task is set to running;
+--- each `complete` then starts the next one.
 ---@param agent string
 ---@param ids integer[]
 ---@param one_by_one? boolean
@@ -43,13 +47,13 @@ function board:status() end
 ---@return hocket.Error?
 function board:start(agent, ids, one_by_one) end
 
---- Says that a task is done. An id that is none of `own` is taken for a slip when exactly one of them is
---- open, and refused otherwise.
+--- Completes a task. If `id` is not in `own` and exactly one task of `own` is open, the method assumes a slip and completes
+--- that one. Otherwise it refuses such an id.
 ---@param agent string
----@param own integer[] What the agent was sent to work on.
+---@param own integer[] The tasks that the agent was started for.
 ---@param id integer
 ---@param result? string
----@param by? string Who has done it in the agent's place, and is the task's `completed_by`: a router's target, the last of a chain.
+---@param by? string Who did the work for the agent, such as a router's target. It becomes the task's `completed_by`.
 ---@return {id: integer, corrected: boolean, already: boolean}? done
 ---@return hocket.Error?
 function board:complete(agent, own, id, result, by) end
@@ -78,8 +82,8 @@ function board:skip(agent, id, why) end
 ---@return hocket.Error?
 function board:cancel(agent, id, why) end
 
---- The safety net when `agent` has ended its work on `own`, the tasks that were started for it. On success what it left open
---- is done, completed by "auto". Otherwise all of them have failed, with `why`: what it completed before keeps its result.
+--- Settles the tasks `own` when `agent` has ended its work on them. On success it completes the open ones, with "auto" as
+--- `completed_by`. On failure it marks all of them as failed with `why`; tasks that were completed keep their result.
 ---@param agent string
 ---@param own integer[]
 ---@param success boolean
@@ -88,19 +92,19 @@ function board:cancel(agent, id, why) end
 ---@return hocket.Error?
 function board:settle(agent, own, success, why) end
 
---- Records changes as events from now on. A run does this by itself.
+--- Records changes as events from now on. A run calls this itself.
 ---@param journal hocket.Journal
----@param number? integer Which of the run's boards it is, from 1.
+---@param number? integer The board's number within the run, from 1.
 ---@internal
 function board:attach(journal, number) end
 
---- Which of its run's boards it is, from 1: `board` in events and in tasks. nil before a run has taken it.
+--- The board's number within its run, from 1. Events and tasks have it as `board`. It is nil until a run uses the board.
 ---@return integer?
 function board:number() end
 
---- Applies one record of a journal, so that a board can be rebuilt.
+--- Applies one record of a journal. This rebuilds a board from its records.
 ---@param record string One line.
----@return boolean? applied false when it is no record of a board, or of another one.
+---@return boolean? applied false: the record does not concern a board, or concerns another one.
 ---@return hocket.Error?
 ---@internal
 function board:replay(record) end

@@ -3,43 +3,43 @@
 ---@class hocket.Broker
 local Broker = {}
 
----@class hocket.Job What a job's function is given. Scripts may put fields of their own into it.
+---@class hocket.Job The argument of a job's function. Scripts may add fields.
 ---@field id integer
----@field data any What was submitted as `data`.
+---@field data any The `data` of the specification.
 ---@field attempt integer From 1.
----@field last_error? string Of the attempt before.
+---@field last_error? string The error of the previous attempt.
 ---@field parent? hocket.Job The job that submitted it.
 ---@field run? hocket.Run The run that it belongs to.
 ---@field broker hocket.Broker
----@field package moved number When it last got on, by the loop's clock.
+---@field package moved number When it last made progress, by the loop's clock.
 ---@field package waiters integer How many of its fibers wait for jobs.
 ---@field over boolean Whether it has ended.
 local Job = {}
 
----@class hocket.JobSpec What is submitted.
----@field run fun(job: hocket.Job): ... What it returns is the result; `nil, error`, or a raised error, a failure.
----@field data? any What JSON can hold.
+---@class hocket.JobSpec The specification of a job.
+---@field run fun(job: hocket.Job): ... It returns the result. If it returns `nil, error` or raises an error, the job fails.
+---@field data? any Any value that JSON can hold.
 ---@field agent? string
 ---@field provider? string
----@field group? string With agent and provider: names that limits count.
+---@field group? string Limits can apply to an agent, a provider, or a group.
 ---@field priority? integer -100 to 100.
 ---@field deadline? number Seconds.
 ---@field retries? integer
----@field backoff? number Seconds before the second attempt, at most (0.5); they double up to `backoff_max` (30).
+---@field backoff? number Upper bound of the seconds before the second attempt (0.5). It doubles up to `backoff_max` (30).
 ---@field backoff_max? number
----@field deps? integer[] Ids of jobs that have to complete before.
----@field name? string In this call alone, for `needs` and `after`.
----@field needs? string[] Names of those that have to complete before.
----@field after? string[] Names of those that have to have ended before.
----@field on_dependency? "skip"|"continue"|"fail" What becomes of it when a dependency does not complete.
----@field detached? boolean It outlives the job that submits it.
----@field parent? hocket.Job Whose it is, instead of that job's.
----@field background? boolean Nobody waits for it: its result is for `take`.
----@field op? string The operation that its events name.
----@field trigger? string Why, as its account says.
+---@field deps? integer[] Ids of jobs that must complete first.
+---@field name? string A name within this call, for `needs` and `after`.
+---@field needs? string[] Names of jobs that must complete first.
+---@field after? string[] Names of jobs that must end first.
+---@field on_dependency? "skip"|"continue"|"fail" What happens to it if a dependency does not complete.
+---@field detached? boolean It continues after the job that submits it has ended.
+---@field parent? hocket.Job Its parent, instead of the job that submits it.
+---@field background? boolean Nobody waits for it; `take` returns its result.
+---@field op? string The name of the operation in its events.
+---@field trigger? string The reason, for its account.
 ---@field budget? hocket.Budget
 
---- Submits 1 to 1000 jobs, all or none.
+--- Submits 1 to 1000 jobs. If one is invalid, it submits none.
 ---@param specs hocket.JobSpec[]
 ---@return integer[]? ids
 ---@return hocket.Error?
@@ -58,8 +58,8 @@ function Broker:submit(spec) end
 ---@return hocket.Error?
 function Broker:call(spec) end
 
---- Waits for a job and gives its outcome; when the waiting fiber is cancelled, so is the job. Without a
---- timeout, and where jobs would wait for each other in a ring, it is refused at once (`invalid`).
+--- Waits for a job and returns its outcome. If the waiting fiber is cancelled, the job is cancelled too. Without a timeout,
+--- a wait that would never end because jobs wait for each other fails at once (`invalid`).
 ---@async
 ---@param id integer
 ---@param seconds? number
@@ -67,23 +67,23 @@ function Broker:call(spec) end
 ---@return hocket.Error?
 function Broker:wait(id, seconds) end
 
---- Waits until any or all of the jobs have ended; with "failed" until all have, or one has not completed. For at
---- most 10,000 jobs, and in 100,000 waits at a time; refused as `wait` is where jobs would wait for each other.
+--- Waits until any or all of the jobs have ended. With "failed" it waits until all have ended or one has not completed.
+--- It takes up to 10,000 jobs; there can be 100,000 waits at a time. Like `wait`, it refuses jobs that wait for each other.
 ---@async
 ---@param ids integer[]
 ---@param mode? "any"|"all"|"failed" Default: all.
 ---@param seconds? number
----@return boolean? ended false when the time is over
+---@return boolean? ended false: the time is over.
 ---@return hocket.Error?
 function Broker:wait_for(ids, mode, seconds) end
 
---- Whether a job has ended, or is not known any more.
+--- Tells whether a job has ended. It is also true for an unknown job.
 ---@param id integer
 ---@return boolean
 ---@internal
 function Broker:has_ended(id) end
 
---- The outcome of a job when it has ended, which is forgotten then.
+--- Returns the outcome of a job that has ended, and drops the job.
 ---@param id integer
 ---@return boolean ended
 ---@return any? value
@@ -91,106 +91,106 @@ function Broker:has_ended(id) end
 ---@internal
 function Broker:reap(id) end
 
---- The outcome of a job that has ended: its value, or nil and why there is none. It counts as
---- read: `take` will not give it again.
+--- Returns the outcome of a job that has ended: its value, or nil and an error. The job then counts as read, so that `take`
+--- does not return it.
 ---@param id integer
 ---@return any? value
 ---@return hocket.Error?
 function Broker:result(id) end
 
---- What is known of a job: status, agent, attempt, result (JSON text), error, seconds, notes.
+--- Describes a job: status, agent, attempt, result (JSON text), error, seconds, notes.
 ---@param id integer
 ---@return table?
 function Broker:poll(id) end
 
---- The job itself, until it is forgotten.
+--- The job's table, until the job is dropped.
 ---@param id integer
 ---@return hocket.Job?
 function Broker:job(id) end
 
---- How many jobs there are in each state, and `slots`: how many slots are in use.
----@param run? integer A run's number; of all runs when it is left out.
+--- Counts the jobs in each state. `slots` is the number of slots in use.
+---@param run? integer A run's number. Default: all runs.
 ---@return table<string, integer>
 function Broker:counts(run) end
 
---- Cancels a job and all that it started.
+--- Cancels a job and everything that it started.
 ---@param id integer
 ---@return boolean? cancelled
 ---@return hocket.Error?
 function Broker:cancel(id) end
 
---- Cancels a job that the running fiber has started; that fiber then ends after the job's.
+--- Cancels a job that the running fiber started. The fiber ends after the job.
 ---@param id integer
 ---@return boolean? cancelled
 ---@return hocket.Error?
 function Broker:cancel_own(id) end
 
 --- Cancels all jobs of a run, or of every run.
----@param run? integer A run's number; the current run when it is left out, or every run where there is none. 0: every run.
+---@param run? integer A run's number; 0 means every run. Default: the current run, or every run if there is none.
 ---@return integer count
 function Broker:cancel_all(run) end
 
---- Limits how many jobs run at once: of an agent, of a provider, of a group, or in all.
+--- Limits how many jobs run at once: for an agent, a provider, a group, or all jobs.
 ---@param kind "agent"|"provider"|"group"|"all"
 ---@param name? string
----@param count? integer At least 1; nil: no limit.
+---@param count? integer At least 1. nil removes the limit.
 function Broker:limit(kind, name, count) end
 
---- Cancels a job, and drops all that is known of it when it has cleaned up: nobody asks for it any more.
+--- Cancels a job, and drops its data after its cleanup because nobody will ask for it.
 ---@param id integer
 ---@internal
 function Broker:drop(id) end
 
---- Drops all that is known of a job that has ended.
+--- Drops the data of a job that has ended.
 ---@param id integer
 ---@return boolean? forgotten
 ---@return hocket.Error?
 ---@internal
 function Broker:forget(id) end
 
---- Drops all that is known of a run whose jobs have all ended.
+--- Drops the data of a run whose jobs have all ended.
 ---@param run integer
 ---@return boolean? forgotten
 ---@return hocket.Error?
 ---@internal
 function Broker:forget_run(run) end
 
---- Background jobs of a job that have ended and were not read yet, each once, ever.
+--- Returns the background jobs of a job that have ended. Each is returned only once.
 ---@param job hocket.Job
 ---@return integer[] ids
 ---@internal
 function Broker:take(job) end
 
---- All background jobs of a job, oldest first.
+--- Returns all background jobs of a job, oldest first.
 ---@param job hocket.Job
 ---@return integer[] ids
 function Broker:background(job) end
 
---- Whether a job was submitted as one in the background.
+--- Tells whether a job was submitted as a background job.
 ---@param id integer
 ---@return boolean
 ---@internal
 function Broker:is_background(id) end
 
---- The account of what the job uses, below that of the job that submitted it. It is opened when it is
---- first asked for: a job that calls no model costs nothing.
----@return integer? id nil outside of a run
+--- The account for the job's usage, below the account of its parent job. It is opened at the first call, so a job that
+--- calls no model has none.
+---@return integer? id nil outside a run
 ---@internal
 function Job:account() end
 
---- What the job and all that it submitted have used so far; nil when nobody has called a model.
----@return table? usage As run:usage() gives it.
+--- What the job and its descendants have used so far. It is nil if none of them has called a model.
+---@return table? usage In the form of run:usage().
 function Job:usage() end
 
---- Notes that the job gets on, and so do those that wait for it; `moved` is when.
+--- Notes progress of the job and of the jobs that wait for it. `moved` is the time.
 ---@internal
 function Job:touch() end
 
---- A task_progress event, kept for check_tasks; at most 4000 bytes of it.
+--- Writes a task_progress event. check_tasks returns it later; it holds up to 4000 bytes.
 ---@param text string
 function Job:progress(text) end
 
---- A task_log event, kept like progress.
+--- Writes a task_log event. It is stored in the same way as progress.
 ---@param text string
 function Job:log(text) end
 

@@ -11,7 +11,7 @@ local call = {}
 function call:keep() end
 
 --- The same, and tells of it: the event `model_reply`.
----@param tell hocket.EventWriter|fun(type: string, payload: table)|false Who is told.
+---@param tell hocket.EventWriter|fun(type: string, payload: table)|false Receives the events.
 ---@param model? string
 ---@param attempts integer
 ---@return integer? calls How many tools it calls.
@@ -85,7 +85,7 @@ function call:begins(i, tell) end
 ---@param is_error? boolean
 function call:tell(i, tell, text, is_error) end
 
---- Sets the result of a call. Those that have none when it is closed were cancelled.
+--- Sets the result of a call. The ones that have none when it is closed were cancelled.
 ---@param i integer
 ---@param text string
 ---@param is_error? boolean

@@ -1,7 +1,7 @@
 ---@meta
 
---- Every change is a version, and every version can be rendered as it was. `#document` is the number of its entries. A
---- slot is a table with one value for each dimension.
+--- A document that several agents write. Each change creates a version, and `render` shows any version. `#document` is the
+--- number of entries. A slot is a table with one value for each dimension.
 ---@class hocket.Document
 local document = {}
 
@@ -10,7 +10,7 @@ local document = {}
 ---@field heading string "Day 1 — Morning"
 ---@field entries {version: integer, agent: string, content: string, merged: boolean, at: integer}[]
 
---- Puts an entry at the end of a slot.
+--- Appends an entry to a slot.
 ---@param slot table<string, string|integer>
 ---@param agent string
 ---@param content string
@@ -18,32 +18,32 @@ local document = {}
 ---@return hocket.Error?
 function document:append(slot, agent, content) end
 
---- Puts one text in the place of the entries that the slot had at `base_version`. Entries that came later
---- stay, behind it. What the same author merged before, from no later version, is replaced as well.
+--- Replaces the entries that the slot had at `base_version` by one text. Later entries stay, after the text. It also
+--- replaces an earlier merged text of the same author.
 ---@param slot table<string, string|integer>
 ---@param author string
 ---@param content string
----@param base_version integer The version that the author has read.
----@param only? integer[] Versions: exactly the entries that these brought are replaced, where the author has not read all.
+---@param base_version integer The version that the author read.
+---@param only? integer[] Versions. Only the entries of these versions are replaced; for an author who has not read all.
 ---@return integer? version
 ---@return hocket.Error?
 function document:consolidate(slot, author, content, base_version, only) end
 
---- What stands beside the entry that a version brought, in its slot, by now: after a consolidation what its author
---- had not read.
+--- The other entries that are now in the slot of this version's entry. After a consolidation these are the entries that
+--- its author did not read.
 ---@param version integer
 ---@return {version: integer, agent: string, merged: boolean}[]? entries
 ---@return hocket.Error?
 function document:beside(version) end
 
---- The document as text: clean, or with a tag `[agent]` in front of each entry.
----@param options? {version?: integer, tagged?: boolean} version: the latest when it is left out.
+--- The document as text. `tagged` puts `[agent]` before each entry.
+---@param options? {version?: integer, tagged?: boolean} version: default is the latest.
 ---@return string? text
 ---@return hocket.Error?
 function document:render(options) end
 
---- One entry as `render` shows it with its tag; nil when there is no such entry, or a merged text has replaced it.
----@param version integer The version that brought it.
+--- One entry with its tag, as `render` shows it. It is nil if no such entry exists, or if a merged text replaced it.
+---@param version integer The version that added it.
 ---@return string?
 function document:tagged(version) end
 
@@ -53,39 +53,39 @@ function document:tagged(version) end
 ---@return hocket.Error?
 function document:slots(version) end
 
---- The versions after `after`, without contents.
+--- Lists the versions after `after`, without their contents.
 ---@param after? integer
 ---@param count? integer
 ---@return {version: integer, author: string, change_description: string, time: string}[]
 function document:history(after, count) end
 
---- The latest version; 0 for the empty document.
+--- The latest version. An empty document has version 0.
 ---@return integer
 function document:version() end
 
---- The list that the document was made with.
+--- The schema that the document was created with.
 ---@return table[]
 ---@internal
 function document:dimensions() end
 
---- Records changes as events from now on. A run does this by itself.
+--- Records changes as events from now on. A run calls this itself.
 ---@param journal hocket.Journal
----@param number? integer Which of the run's documents it is, from 1.
+---@param number? integer The document's number within the run, from 1.
 ---@internal
 function document:attach(journal, number) end
 
---- Which of its run's documents it is, from 1: `document` in events. nil before a run has taken it.
+--- The document's number within its run, from 1. Events have it as `document`. It is nil until a run uses the document.
 ---@return integer?
 function document:number() end
 
---- Applies one record of a journal, so that a document can be rebuilt.
+--- Applies one record of a journal. This rebuilds a document from its records.
 ---@param record string One line.
----@return boolean? applied false when it is no record of a document, or of another one.
+---@return boolean? applied false: the record does not concern a document, or concerns another one.
 ---@return hocket.Error?
 ---@internal
 function document:replay(record) end
 
---- The record that brought a version, as replay takes it.
+--- The record that created a version, in the form that replay reads.
 ---@param version integer
 ---@return string record
 ---@internal

@@ -34,10 +34,10 @@ function fiber.shelter(fn, ...) end
 ---@return boolean woken
 function fiber.park(seconds) end
 
---- Makes the running fiber, and all that it starts from now on, a run with a clock of its own for its time limits.
+--- Makes the running fiber, and everything that it starts from now on, a run with a clock of its own for its time limits.
 function fiber.begin_work() end
 
---- What the running fiber, and all that it starts, waits for from now on. See hocket.internal.base.idle_wait.
+--- What the running fiber, and everything that it starts, waits for from now on. See hocket.internal.base.idle_wait.
 ---@param kind? "work"|"run"|"people"
 ---@return "work"|"run"|"people" before
 function fiber.away(kind) end
@@ -94,7 +94,7 @@ function fiber.on_begin(fn) end
 ---@return hocket.Fiber?
 function fiber.self() end
 
---- Whether the running fiber was told to end.
+--- Whether the running fiber was asked to end.
 ---@return boolean
 function fiber.cancelled() end
 
@@ -148,7 +148,7 @@ function Fiber:outlast(seconds) end
 --- Says that its parent waits for its end, whatever else there is: so a wait of it holds the parent up.
 function Fiber:hold_up() end
 
---- Makes it a service, with all that it starts from now on: that it waits for its clients is no reason to say that a run
+--- Makes it a service, with everything that it starts from now on: that it waits for its clients is no reason to say that a run
 --- goes on.
 function Fiber:serve() end
 
@@ -159,7 +159,7 @@ function Fiber:help() end
 ---@return string
 function Fiber:status() end
 
---- Whether it was told to end.
+--- Whether it was asked to end.
 ---@return boolean
 function Fiber:cancelled() end
 

@@ -14,21 +14,21 @@ local fs = {}
 ---@return hocket.Error?
 function fs.read(path, max) end
 
---- Writes a file whole: a reader sees the old one or the new one.
+--- Writes a file completely: a reader sees the old one or the new one.
 ---@param path string
 ---@param text string
----@param options? {exclusive?: boolean, executable?: boolean} exclusive: fail when there is one already.
+---@param options? {exclusive?: boolean, executable?: boolean} exclusive: fail if the file exists.
 ---@return true? ok
 ---@return hocket.Error?
 function fs.write(path, text, options) end
 
---- Makes a directory, and those above it.
+--- Makes a directory and its parents.
 ---@param path string
 ---@return true? ok
 ---@return hocket.Error?
 function fs.mkdir(path) end
 
---- What a path is; nil without an error when there is nothing.
+--- Information about a path; nil without an error if it does not exist.
 ---@param path string
 ---@return {kind: "file"|"directory"|"other", size: integer, modified: number}? info
 ---@return hocket.Error?
@@ -40,7 +40,7 @@ function fs.info(path) end
 ---@return hocket.Error?
 function fs.list(path) end
 
---- The absolute path without links; nil when there is nothing.
+--- The absolute path without links; nil if it does not exist.
 ---@param path string
 ---@return string?
 function fs.real(path) end

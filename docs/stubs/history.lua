@@ -1,6 +1,6 @@
 ---@meta
 
---- A conversation with a model: what it is sent with each request. Made by `hocket.llm.history`.
+--- A conversation with a model: the messages of each request. Made by `hocket.llm.history`.
 --- `#history` is the number of messages.
 ---@class hocket.History
 local history = {}
@@ -25,8 +25,8 @@ function history:add(message) end
 ---@return hocket.Error?
 function history:result(call, text, is_error) end
 
---- Tells of a request with all that was said so far: the event `model_request`.
----@param tell hocket.EventWriter|fun(type: string, payload: table)|false Who is told.
+--- Tells of a request with everything that was said so far: the event `model_request`.
+---@param tell hocket.EventWriter|fun(type: string, payload: table)|false Receives the events.
 ---@param model? string
 ---@param simulated? boolean
 ---@param turn integer
@@ -37,14 +37,14 @@ function history:tell(tell, model, simulated, turn) end
 ---@return table[]
 function history:messages() end
 
---- The messages as JSON lines: what `add` takes back, line by line.
+--- The messages as JSON lines, which `add` accepts one by one.
 ---@return string
 function history:lines() end
 
---- Where its text came from, as bits: 1 the web, 2 files outside of the project, 4 other servers. From
---- then on its messages have a member `labels`, and `add` takes it back: so a conversation that is kept
---- as its messages keeps what tools need approval for.
----@param more? integer Bits that are added.
+--- The origin of its text, as bits: 1 the web, 2 files outside the project, 4 other servers. Its later messages have a member
+--- `labels`, and `add` reads it. So a conversation that is stored as its messages keeps its need for
+--- approval.
+---@param more? integer Bits to add.
 ---@return integer bits
 function history:labels(more) end
 

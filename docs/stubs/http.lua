@@ -13,12 +13,12 @@ local http = {}
 ---@field method? string GET, or POST when there is a body.
 ---@field headers? table<string, string>
 ---@field body? string
----@field timeout? number Seconds in all; 60.
+---@field timeout? number Seconds for the whole request; 60.
 ---@field connect_timeout? number Seconds; 10.
 ---@field max_body? integer Bytes of the answer; 32 MiB.
----@field redirects? integer How many are followed; 0.
----@field idempotent? boolean In a run that is kept: it may be made again where a process has ended in the middle of it. Else, but for GET, HEAD and OPTIONS, that is an error with the code "unknown".
----@field public? boolean Only addresses of the public internet are connected to (and no proxy is used): "denied" otherwise.
+---@field redirects? integer The most redirects to follow; 0.
+---@field idempotent? boolean In a durable run: make it again if a process has ended during it. Without it, that is an error with the code "unknown", except for GET, HEAD and OPTIONS.
+---@field public? boolean Connect only to public internet addresses, without a proxy: "denied" otherwise.
 
 --- Sends a request and waits for the whole answer.
 ---@async
@@ -28,10 +28,10 @@ local http = {}
 function http.request(request) end
 
 ---@class hocket.HttpOpen As hocket.HttpRequest, without `max_body`.
----@field timeout? number Seconds in all; no limit.
+---@field timeout? number Seconds for the whole request; no limit.
 ---@field idle_timeout? number Seconds between two pieces; no limit.
 
---- Sends a request and waits for the head of the answer, which is read while it comes: for event streams.
+--- Sends a request and waits for the head of the answer; read the body as it arrives. For event streams.
 ---@async
 ---@param request hocket.HttpOpen
 ---@return hocket.HttpStream?

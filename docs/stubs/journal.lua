@@ -31,7 +31,7 @@ function journal:generation(number) end
 ---@param agent string
 ---@param op? string
 ---@param job? hocket.Job It gets on with each event.
----@param old? hocket.EventWriter One that is no longer needed, and may become it.
+---@param old? hocket.EventWriter One no longer needed, and may become it.
 ---@return hocket.EventWriter
 function journal:writer(agent, op, job, old) end
 
@@ -57,7 +57,7 @@ function journal:last() end
 ---@return boolean
 function journal:finished() end
 
---- From here on the running fiber, and all that it starts, is the run's, where that is kept.
+--- From here on the running fiber, and everything that it starts, is the run's, where that is kept.
 ---@internal
 function journal:enter() end
 

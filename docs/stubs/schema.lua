@@ -23,8 +23,8 @@ function schema.compile(source) end
 ---@return string? why What does not fit and where, for a model.
 function Schema:check(value, what) end
 
---- The value in a model's text that fits: found as by `json.find`, of several the first that fits. A member that is null,
---- where the schema does not take it and does not require it, is left out.
+--- Finds the first value in a model's text that fits the schema, as `json.find` does. It drops a null member that the
+--- schema neither accepts nor requires.
 ---@param text string
 ---@param what? string How the text begins that says what is wrong; "it does not fit".
 ---@return any? value

@@ -1,6 +1,6 @@
 ---@meta
 
---- An answer that is read while it comes. Ended when it is closed, or nobody holds it any more.
+--- An answer that is read as it arrives. It ends when it is closed or collected.
 ---@class hocket.HttpStream
 local stream = {}
 
@@ -11,11 +11,11 @@ function stream:status() end
 ---@return table<string, string>
 function stream:headers() end
 
---- What has come since the last time, or comes next. nil: that was all. At most 32 MiB are kept for whoever does not read.
+--- The text since the last call, or the next piece. nil: the answer has ended. At most 32 MiB wait for a slow reader.
 ---@async
 ---@return string?
 ---@return hocket.Error?
 function stream:read() end
 
---- Ends it, down to the socket. So does a `local stream <close>`.
+--- Closes it and its connection. So does a `local stream <close>`.
 function stream:close() end

@@ -12,7 +12,7 @@ local yaml = {}
 --- Reads a document. Errors begin with "line:column: ".
 ---@param text string
 ---@param first_line? integer The number of the text's first line; 1.
----@param places_as_json? boolean The places as JSON text, for who seldom looks at them.
+---@param places_as_json? boolean Returns the places as JSON text, which is cheaper if they are seldom read.
 ---@param ordered? boolean Mappings remember the order of their members, as `json.object` does.
 ---@return any? value
 ---@return table<string, integer[]>|string|hocket.Error places Line and column of every value, by JSON pointer.

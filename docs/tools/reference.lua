@@ -1,9 +1,11 @@
--- Writes docs/lua-reference.md, and the stubs for editors, from the LuaCATS annotations in lua/hocket and docs/stubs.
+-- Writes docs/reference/lua/, a page for each module, and the stubs for editors, from the LuaCATS annotations in lua/hocket
+-- and docs/stubs.
 --
 --   hocket run docs/tools/reference.lua          writes the files
 --   hocket run docs/tools/reference.lua check    fails when one is not up to date
 local annotations = require "annotations"
 local fs = require "hocket.fs"
+local plays = require "plays"
 local stubs = require "stubs"
 
 local pages, blocks_of, root = annotations.pages, annotations.blocks_of, annotations.root
@@ -188,7 +190,7 @@ end
 
 local function write_class(doc, add)
   local text = prose(doc.lines)
-  add(("\n### %s\n"):format(doc.class))
+  add(("\n## %s\n"):format(doc.class))
   if text ~= "" then add(text .. "\n") end
   if #doc.fields == 0 then return end
   local fields = doc.fields
@@ -266,34 +268,56 @@ local function first_sentence(path)
   return text:match "^(.-%.)%s" or text:match "^(.-:)%s" or text
 end
 
-local function generate()
+local folder = "docs/reference/lua/"
+
+local function file_of(title)
+  return title:lower() .. ".md"
+end
+
+local function text_of(lines)
+  return (table.concat(lines, "\n"):gsub("\n\n\n+", "\n\n"):gsub("%s+$", "") .. "\n")
+end
+
+-- Below the first example: the lines that it prints, and the scripted model with which it prints them.
+local function with_play(text, play)
+  local example, rest = text:match "^(.-```lua\n.-\n```\n)(.*)$"
+  return ("%s\nWith the `sim.lua` below as the model it prints:\n\n```text shows\n%s\n```\n\n```lua file=sim.lua first\n%s\n```\n%s")
+    :format(example, play.shows, play.sim, rest)
+end
+
+local function page_text(page)
   local out = {}
   local function add(line) out[#out + 1] = line end
-  add "# Lua reference\n"
+  add(("# %s\n"):format(page[1]))
+  local begins = #out + 1
+  local written = new_page(page[1])
+  for i = 2, #page do written:read(page[i]) end
+  written:write(add)
+  if page[1]:find "^hocket" and not out[begins]:find "^[^\n]*\n?[^\n]*\n\n```lua\n" then
+    error(("the page of %s does not begin with a sentence and an example that can be run"):format(page[1]), 0)
+  end
+  if plays[page[1]] then out[begins] = with_play(out[begins], plays[page[1]]) end
+  return text_of(out)
+end
+
+local function index_text()
+  local out = {}
+  local function add(line) out[#out + 1] = line end
   add [[
-What a script may require, in the order in which people need it; everything below `hocket.internal` may change. Written by
-`./dev docs` from the annotations in the sources, which editors find in `lua/` and `docs/stubs/`; do not edit.
+# Lua modules
+
+The modules that a script may require, in the order in which people need them. Everything below `hocket.internal` may change.
+`./dev docs` writes these pages from the annotations in the sources, which editors find in `lua/` and `docs/stubs/`. Do not edit them.
 
 - A function that *waits* can be called inside a run or a fiber only, and lets others run meanwhile.
-- Failures of the world are returned as `nil, error` (see [Errors](#errors)); misuse raises.
-- A `?` says that something may be left out, or be nil.
+- A function returns `nil, error` when something outside of the script fails ([errors](errors.md)). It raises an error when it is misused.
+- A `?` marks what you may leave out, or what may be nil.
 ]]
-  add "| | |\n|---|---|"
+  add "| module | |\n|---|---|"
   for _, page in ipairs(pages) do
-    local anchor = page[1]:lower():gsub("[^%w_ -]", ""):gsub(" ", "-")
-    add(("| [%s](#%s) | %s |"):format(page[1], anchor, cell(first_sentence(page[2]))))
+    add(("| [%s](%s) | %s |"):format(page[1], file_of(page[1]), cell(first_sentence(page[2]))))
   end
-  for _, page in ipairs(pages) do
-    add(("\n## %s\n"):format(page[1]))
-    local begins = #out + 1
-    local written = new_page(page[1])
-    for i = 2, #page do written:read(page[i]) end
-    written:write(add)
-    if page[1]:find "^hocket" and not out[begins]:find "^[^\n]*\n?[^\n]*\n\n```lua\n" then
-      error(("the page of %s does not begin with a sentence and an example that can be run"):format(page[1]), 0)
-    end
-  end
-  return (table.concat(out, "\n"):gsub("\n\n\n+", "\n\n") .. "\n")
+  return text_of(out)
 end
 
 -- Every public module has its page.
@@ -313,13 +337,22 @@ local missing = missing_pages()
 if #missing > 0 then
   return nil, { code = "state", message = "docs/tools/reference.lua has no page for " .. table.concat(missing, ", ") }
 end
-local made = { { path = "docs/lua-reference.md", text = generate() }, { path = stubs.path, text = stubs.generate() } }
+local made, wanted = { { path = stubs.path, text = stubs.generate() }, { path = folder .. "README.md", text = index_text() } }, { ["README.md"] = true }
+for _, page in ipairs(pages) do
+  made[#made + 1] = { path = folder .. file_of(page[1]), text = page_text(page) }
+  wanted[file_of(page[1])] = true
+end
+local is_check = (...) == "check"
 for _, file in ipairs(made) do
-  if (...) ~= "check" then
+  if not is_check then
+    assert(fs.mkdir(root .. folder))
     local ok, err = fs.write(root .. file.path, file.text)
     if not ok then return nil, err end
   elseif fs.read(root .. file.path) ~= file.text then
     return nil, { code = "state", message = file.path .. " is not up to date: run ./dev docs" }
   end
 end
-return ("%s and %s are %s"):format(made[1].path, made[2].path, (...) == "check" and "up to date" or "written")
+for _, name in ipairs(assert(fs.list(root .. folder))) do
+  if not wanted[name] then return nil, { code = "state", message = ("no module has the page %s%s: remove it"):format(folder, name) } end
+end
+return ("%d pages in %s and %s are %s"):format(#made - 1, folder, stubs.path, is_check and "up to date" or "written")

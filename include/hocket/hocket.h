@@ -1,8 +1,7 @@
 /* hocket: a runtime for teams of LLM agents.
  *
  * This is the whole public C interface. A host owns a Lua state, an event
- * loop, the transport and the runs that go on in it. The embedder decides when
- * it works:
+ * loop, the transport and its runs. The embedder decides when it works:
  *
  *     struct hocket_options o;
  *     struct hocket_error e;
@@ -37,27 +36,26 @@
  *
  * What callbacks may do.
  * - on_event, on_done, on_call and on_cancel are called from hocket_pump, hocket_wait and hocket_close (on a loop
- *   of the program's: also from that loop), when no Lua code runs. They may call everything but hocket_pump,
- *   hocket_wait and hocket_event_next, which answer HOCKET_ECALLBACK there; hocket_close is done when they
+ *   of the program's: also from that loop), when no Lua code runs. They may call every function except hocket_pump,
+ *   hocket_wait and hocket_event_next, which return HOCKET_ECALLBACK there. hocket_close takes effect after they
  *   have returned.
- * - They may be left by a C++ exception (or pthread_exit), which passes through hocket_pump, hocket_wait
- *   and hocket_close. The host is then as if the callback had returned; a close goes on with the next
- *   hocket_pump or hocket_close.
- * - They may be left by longjmp, which a Lua error of the program's is, too: hocket_callback_left then says so
- *   to the host. Until it does, hocket_pump answers HOCKET_ECALLBACK.
- * - Not so where the program's own libuv loop has made the call: libuv survives neither.
+ * - A C++ exception (or pthread_exit) may leave them and passes through hocket_pump, hocket_wait
+ *   and hocket_close. The host then behaves as if the callback had returned; the next hocket_pump or
+ *   hocket_close continues a close.
+ * - longjmp may leave them, and so may a Lua error of the program. Call hocket_callback_left afterwards.
+ *   Until then hocket_pump returns HOCKET_ECALLBACK.
+ * - Neither is allowed where the program's own libuv loop has made the call: libuv survives neither.
  * - on_closed is called last. The host is gone; it may do anything.
  * - log_cb, getenv_cb, secret_cb, wakeup_cb, output_cb and the allocator are called in the middle of hocket's work. They
  *   call no function of this header, and they return.
- * A host whose callback has been left where it may not be is lost: everything answers HOCKET_ECALLBACK, and
+ * A callback that is left in any other way makes its host unusable: every function returns HOCKET_ECALLBACK, and
  * its memory and sockets stay until the process ends.
  *
  * What may grow: functions, and members at the end of the structures below. Nothing else changes
  * under one name of the library (libhocket.so.0).
- * - A structure that the program fills begins with its `size`, sizeof of it, by which a library that is
- *   newer knows which members there are. All members but the size are zero where nothing is
- *   wished, now and in later versions. A library that is older than the program takes it as long as
- *   the members that it does not know are zero (EINVAL otherwise).
+ * - A structure that the program fills begins with `size`, its sizeof. It tells a newer library which members
+ *   exist. Zero means the default for every other member, now and in later versions. An older library accepts the
+ *   structure while the members that it does not know are zero (EINVAL otherwise).
  * - A structure that the library fills in the program's memory (hocket_stats) begins with its `size` too; it is
  *   set to what was filled.
  * - hocket_event, hocket_result and hocket_tool_call are made by the library alone, which hands out
@@ -163,18 +161,17 @@ typedef const char *(*hocket_getenv_cb)(const char *name, void *ud);
  * before, with all signals blocked, and ends in hocket_close. All callbacks still run from
  * hocket_pump; the allocator is called from both threads. After a fork the thread is not there. */
 
-/* Says that hocket_pump has something new to do, for a program whose loop cannot watch a descriptor.
- * Called from hocket's own thread, and from one that calls hocket_tool_answer: it has to be quick, and
- * calls no function of this header; it posts a message to the program's own loop, or sets a flag.
- * One call may stand for many things. What else there may be to do is in hocket_backend_timeout,
- * to be asked after each pump; sockets of the host's own thread (without thread mode: all) are
- * seen by pumping alone. */
+/* Reports that hocket_pump has new work, for a program whose loop cannot watch a descriptor.
+ * hocket's own thread calls it, and so does a thread that calls hocket_tool_answer. It has to be quick and must
+ * not call functions of this header: let it post a message to the program's own loop, or set a flag.
+ * One call may stand for several pieces of work. Ask hocket_backend_timeout after each pump for work that becomes
+ * due later. Only pumping notices the sockets of the host's own thread (without thread mode: all sockets). */
 typedef void (*hocket_wakeup_cb)(void *ud);
 
 /* What a script prints, as it prints it, with the line end. Its event "output" comes as well, when no Lua runs. */
 typedef void (*hocket_output_cb)(const char *text, size_t text_len, void *ud);
 
-/* A policy of the machine's owner (docs/policy.md): what no run of the host may exceed, whatever its options say. */
+/* A policy of the machine's owner (docs/guides/guardrails.md): what no run of the host may exceed, whatever its options say. */
 struct hocket_policy {
     const char *name; /* for messages, as in "/etc/hocket/policy.yaml" */
     const char *text; /* YAML or JSON */
@@ -205,15 +202,15 @@ struct hocket_options {
     int max_connections;  /* per host name; 0: 16384, or what RLIMIT_NOFILE allows */
     size_t max_journal;   /* bytes of events kept in memory per run; 0: 64 MiB */
     size_t max_message;   /* bytes of one model message; 0: 32 MiB */
-    /* Where runs are kept, so that they go on after the end of the process (docs/store.md): a file's path, a
+    /* Where runs are kept, so that they go on after the end of the process (docs/guides/durable-execution.md): a file's path, a
      * postgres:// URL, "memory" (as long as the host lives), or NULL: nowhere. A file needs libhocket-store, a URL
      * libhocket-postgres. */
     const char *store;
     const char *
         durability; /* "normal" (NULL) or "full": whether what is kept survives a loss of power as well */
     int store_days; /* runs that ended longer ago are removed; 0: never */
-    /* Not 0: a store that cannot be used is told by log_cb, and runs go on without. Otherwise they end with its error, and
-     * a folder is an error of hocket_open. */
+    /* Not 0: log_cb reports a store that cannot be used, and runs continue without it. 0: runs end with its error, and
+     * hocket_open fails where the path is a folder. */
     int store_optional;
     uint64_t store_bytes;       /* and the oldest of them while the file is larger; 0: no limit */
     hocket_output_cb output_cb; /* NULL: what scripts print is an event alone */
@@ -234,15 +231,15 @@ typedef struct hocket_host hocket_host;
 HOCKET_API int hocket_open(
     const struct hocket_options *options, hocket_host **out, struct hocket_error *err);
 
-/* Replaces the host's policies. What they forbid more is forbidden at once; what they allow more is for runs that begin after that. Where
- * one cannot be read (EINVAL) those from before stay. Also fails with ENOMEM, ECALLBACK. */
+/* Replaces the host's policies. New restrictions bind all runs at once; what they additionally allow holds for runs that begin
+ * later. If one cannot be read (EINVAL), the former policies stay. Also fails with ENOMEM, ECALLBACK. */
 HOCKET_API int hocket_set_policies(hocket_host *host, const struct hocket_policy *policies,
     size_t n_policies, struct hocket_error *err);
 
-/* Does what can be done now, for about `budget_us` microseconds at most (0: one
- * round), without blocking. Returns 1 while work is left (also work that
- * waits for the network), 0 when the host is idle, or a negative code: ECALLBACK inside of a callback,
- * ESTATE in a process that was forked after the host had begun to work. */
+/* Does the work that is ready, for about `budget_us` microseconds at most (0: one round), without
+ * blocking. Returns 1 while work is left (also work that waits for the network), 0 when the host is
+ * idle, or a negative code. ECALLBACK: called inside of a callback. ESTATE: this process was forked
+ * after the host had begun to work. */
 HOCKET_API int hocket_pump(hocket_host *host, int64_t budget_us);
 
 /* Blocks until something can be done, or until `timeout_ms` passed (-1: no limit), then pumps once.
@@ -254,27 +251,26 @@ HOCKET_API int hocket_wait(hocket_host *host, int timeout_ms);
  * handler, until hocket_close is called. */
 HOCKET_API void hocket_wakeup(hocket_host *host);
 
-/* Says that a callback of this host was left by longjmp and will not return; not to be called inside of one.
- * Returns 0, and the host goes on as if it had returned. ESTATE when there is none, and when the host is
- * lost (see above). */
+/* Tells the host that longjmp has left one of its callbacks, which will not return. Do not call it inside a callback.
+ * Returns 0, and the host continues as if the callback had returned. ESTATE when no callback was left, and when the host is
+ * unusable (see above). */
 HOCKET_API int hocket_callback_left(hocket_host *host);
 
-/* Breaks into Lua code that runs on and on without ever waiting, which nothing else can end: where
- * it stands it gets an error with the code "cancelled". Returns 1; or 0 when no Lua code of the
- * host's agents and scripts runs just now, and nothing is done. Code that catches the error goes
- * on, and code in coroutines that a script made itself is not reached. To be called from a signal
- * handler on the thread that pumps (of a timer that is a program's watchdog), or from a hook or an
- * allocator there; not from other threads. */
+/* Interrupts Lua code that runs without ever waiting, which nothing else can end: the running code gets an
+ * error with the code "cancelled". Returns 1; or 0, without effect, when no Lua code of the host's agents and
+ * scripts is running. Code that catches the error continues. The error does not reach code in coroutines that a
+ * script made itself. Call it from a signal handler on the thread that pumps (such as that of a watchdog timer),
+ * or from a hook or an allocator there; not from other threads. */
 HOCKET_API int hocket_break(hocket_host *host);
 
 /* Returns 1 while Lua code runs whose run has a time limit (the option `timeout`) and time left; else 0. For a watchdog that calls
- * hocket_break, in the same places: a limit counts work, so a run that has waited for people may have begun long ago. */
+ * hocket_break, in the same places. A limit counts only work, so the start of a run says little about the time that is left. */
 HOCKET_API int hocket_has_time(hocket_host *host);
 
-/* A descriptor that becomes readable when hocket_pump has something to do, and how many
- * milliseconds a poll may sleep: 0 when there is something to do now, and before the first
- * hocket_pump; -1, for ever, when only the descriptor can tell of anything. A host without work (before
- * a run, after it, while a conversation waits for its next input) says -1. */
+/* A descriptor that becomes readable when hocket_pump has something to do, and how many milliseconds a poll may
+ * sleep. 0: there is work now, or hocket_pump was never called. -1: for ever, since only the descriptor can
+ * report work. A host without work (before a run, after it, while a conversation waits for its next input)
+ * returns -1. A later hocket_pump closes unused connections: they are no reason to wake up. */
 HOCKET_API int hocket_backend_fd(hocket_host *host);
 HOCKET_API int hocket_backend_timeout(hocket_host *host);
 
@@ -283,13 +279,13 @@ typedef void (*hocket_closed_cb)(void *ud);
 /* Cancels all runs (their on_done callbacks run with HOCKET_ECANCELLED), closes
  * all sockets and frees the host. With the host's own loop this completes
  * before it returns; on an embedder's loop `on_closed` (may be NULL) runs from
- * that loop, after which nothing of the host is left in it. No run can be started
- * any more. From inside of a callback it is only noted: the hocket_pump or
+ * that loop, after which the host uses nothing of it. No run can be started
+ * any more. Inside a callback the call only requests the end: the hocket_pump or
  * hocket_wait that made the callback closes the host and returns 0; an embedder's
- * loop does so by itself. A second call is ignored while the host is there.
- * In a child that was forked: a host without runs that has made no calls works there, any other can
- * only be closed. Its runs end there with HOCKET_ECANCELLED; what else it holds stays until that
- * process ends, since it is the parent's as well, whose runs go on. */
+ * loop does so by itself. A second call is ignored while the host exists.
+ * In a forked child, a host without runs that has made no calls works; any other can
+ * only be closed. Its runs end there with HOCKET_ECANCELLED. Its other resources stay until that
+ * process ends, because the parent uses them as well; the parent's runs continue. */
 HOCKET_API void hocket_close(hocket_host *host, hocket_closed_cb on_closed, void *ud);
 
 /* ---- In a Lua state ----------------------------------------------------- */
@@ -318,24 +314,24 @@ struct hocket_result {
     const struct hocket_error *error; /* NULL when status is HOCKET_OK */
 };
 
-/* One event, as one JSON object (see docs/events.md). */
+/* One event, as one JSON object (see docs/reference/events.md). */
 struct hocket_event {
     uint64_t seq;     /* without gaps, from 1, per run */
     const char *type; /* "task_updated" */
     const char *json; /* the whole object, without a line end */
     size_t json_len;
     uint64_t run;
-    const struct hocket_result *result; /* only of the last one that hocket_event_next gives */
+    const struct hocket_result *result; /* only in a run's last event from hocket_event_next */
     /* Of a "model_delta", so that nothing has to be parsed; NULL and 0 otherwise. */
     const char *agent, *kind, *text;
     size_t text_len;
-    bool again; /* of a run that was resumed: it was told in an earlier life of the run, too */
+    bool again; /* in a resumed run: an earlier process reported this event already */
 };
 
-/* With hocket_run_spec.deltas (or the option {"deltas": true}) a run also tells the text of its streams, as events of the type
+/* With hocket_run_spec.deltas (or the option {"deltas": true}) a run also reports the text of its streams, as events of the type
  * "model_delta" with "agent", "op", "kind" ("text" or "reasoning") and "text". Their seq is 0: they
- * are no records. What has come since the last call for one agent comes as one event, so that
- * a host that is slow gets longer pieces and not more of them. */
+ * are not records. Text of one agent that arrived since the last call comes as one event, so
+ * a slow host gets longer pieces and not more of them. */
 
 typedef void (*hocket_event_cb)(
     hocket_host *host, uint64_t run, const struct hocket_event *event, void *ud);
@@ -347,9 +343,9 @@ struct hocket_run_spec {
     const char *target;  /* a script.lua, an agent.md, or a directory with agents */
     const char *input;   /* UTF-8; may be NULL */
     size_t input_len;    /* 0 with a non-NULL input: strlen */
-    const char *options; /* a JSON object of run options (docs/commands.md), or NULL */
+    const char *options; /* a JSON object of run options (docs/reference/commands.md), or NULL */
     int priority; /* -100 … 100: whose agents begin first, where not all may work at once */
-    int deltas;   /* not 0: the text of its streams is told as it comes */
+    int deltas;   /* not 0: report the text of its streams as it arrives */
 };
 
 /* Starts a run and returns its id in *id (may be NULL). `on_event` may be NULL. When both callbacks
@@ -382,78 +378,83 @@ HOCKET_API int hocket_call_start(hocket_host *host, const char *name, const char
  * work. ECALLBACK inside of a callback. */
 HOCKET_API int hocket_event_next(hocket_host *host, const struct hocket_event **event);
 
-/* The name of a run, unique everywhere: "run" in its events and its result, and what the store knows it by. It is the
- * run's, until its end was told; NULL for what is none, and while one that is resumed is looked for. */
+/* The name of a run, unique everywhere: "run" in its events and its result, and its id in the store. Valid until the run's
+ * end was reported. NULL for an unknown id, and while the store looks for a run that is resumed. */
 HOCKET_API const char *hocket_run_name(hocket_host *host, uint64_t id);
 
-/* Goes on with a run of the host's store (hocket_options.store) that has not ended: one that was cut off, is parked, or
- * waits. `name` may be shortened while it is unique. It is the run that it was: what was logged comes again
- * without a model, a tool or a person being asked, its events are told from the first one on, and where the log
- * ends it goes on. `options`: NULL, or a JSON object with options that replace those that it began with:
- * "interactive", "park", "deltas", and "trust": code that the run brings (scripts, providers.yaml, MCP servers) and that is not,
- * byte for byte, what this program has at the same path or in the same buffer runs only with "trust": true, but for runs that
- * were begun in this process's memory or, with "consent", by this user; EDENIED else, and the run stays as it was. What the run was allowed when it began does not hold: "approve", "sandbox", "network",
- * "trust" and "workdir" of these options, or the defaults, do; what was forbidden stays so, and of limits the smaller holds
- * (docs/runs.md). With "lazy": true one that waits for an answer, an input or a signal sleeps: nothing of it is read or told but the event run_asleep, until somebody says something to it: an answer and a signal are kept as all that
- * it writes (ELIMIT: too much waits to be written), and taken when it has woken, every other wish wakes it and has ESTATE. What is wrong with it is told by on_done: ENOTFOUND, ESTATE (it has ended,
- * a process that lives has it, or another has taken it over), EREPLAY (its files or this program do not do what they did). */
+/* Resumes a run of the host's store (hocket_options.store) that has not ended: one that was cut off, is parked, or waits.
+ * `name` may be shortened while it is unique. The run replays its log without asking a model, a tool or a person, reports its
+ * events from the first one on, and continues live at the end of the log.
+ *
+ * `options`: NULL, or a JSON object with options that replace the run's own: "interactive", "park", "deltas", "trust" and "lazy".
+ * - "trust": true lets code run that the run brings (scripts, providers.yaml, MCP servers) and that differs from what this
+ *   program has at the same path or in the same buffer. Without it on_done gets EDENIED, and the run stays as it was. Runs
+ *   that began in this process's memory or, with "consent", by this user need no trust.
+ * - Permissions from the run's beginning do not hold: "approve", "sandbox", "network", "trust" and "workdir" in `options`, or
+ *   the defaults, apply. What was forbidden stays forbidden, and the smaller of two limits holds
+ *   (docs/guides/durable-execution.md).
+ * - With "lazy": true a run that waits for an answer, an input or a signal stays suspended. Until a message for it arrives,
+ *   only one event is reported (docs/reference/events.md), and the run is not read. The store keeps an answer or a signal (ELIMIT:
+ *   too much waits to be written), and the run takes it after it woke up. Every other request wakes the run and returns ESTATE.
+ *
+ * on_done reports failures: ENOTFOUND; ESTATE (it has ended, a running process has it, or another one has taken it over);
+ * EREPLAY (its files or this program do something else than they did). */
 HOCKET_API int hocket_run_resume(hocket_host *host, const char *name, const char *options,
     uint64_t *id, hocket_event_cb on_event, hocket_done_cb on_done, void *ud,
     struct hocket_error *err);
 
-/* Runs a run of the store again from its log alone, as far as that goes: no model, tool or person is asked, nothing is written.
- * Each event is compared with what was told then, byte by byte. Its scripts run again: `options` is NULL, or a JSON object with "trust", as of
- * hocket_run_resume. on_done has what the run came to; EPARKED where its log ends
- * before it has; EREPLAY, with the first difference, where it is not the same. */
+/* Replays a run of the store from its log alone: asks no model, tool or person, and writes nothing. Compares each event with
+ * the stored one, byte by byte. Its scripts run again: `options` is NULL, or a JSON object with "trust", as of
+ * hocket_run_resume. on_done gets the run's result; EPARKED when the log ends before the run does; EREPLAY, with the
+ * first difference, when the replay differs. */
 HOCKET_API int hocket_run_replay(hocket_host *host, const char *name, const char *options,
     uint64_t *id, hocket_event_cb on_event, hocket_done_cb on_done, void *ud,
     struct hocket_error *err);
 
-/* Ends a run of a host with a store without ending it: it can be resumed from where it is, here or in another
- * process. Calls that are under way end, and are made again then. on_done runs with HOCKET_EPARKED. A run
- * with the option {"park": true} does so by itself once it waits for nothing but a person (a question, a plan,
- * an approval), a signal, or a time of day more than a minute away. A store that cannot write now and has nothing of
- * the run yet is on_done's error instead. ENOTFOUND when there is no such run, ESTATE when it is not kept. */
+/* Parks a durable run: it stops here and can be resumed from where it is, in this process or another one. Calls that
+ * are under way are cancelled, and made again after the resume. on_done gets HOCKET_EPARKED. A run
+ * with the option {"park": true} parks by itself once it waits only for a person (a question, a plan,
+ * an approval), a signal, or a time of day more than a minute away. If the store cannot write now and has nothing of
+ * the run yet, on_done gets that error. ENOTFOUND when there is no such run, ESTATE when it is not durable. */
 HOCKET_API int hocket_run_park(hocket_host *host, uint64_t id);
 
-/* The same, but what is under way ends first: no call of a model or a tool is begun any more, and once none is left the run
- * is put away. So no call is made again when it goes on. One that calls nothing is put away at once. */
+/* The same, but calls that are under way end first: the run begins no call of a model or a tool any more, and parks when
+ * none is left. So a resume repeats no call. A run without open calls parks at once. */
 HOCKET_API int hocket_run_drain(hocket_host *host, uint64_t id);
 
-/* The same for one that whoever was there for has left: first it hears what was said to it in the store. From then on it is as
- * one with the option {"park": true}, and a conversation is put away also where it waits for its next input. */
+/* The same for a run whose user has left: first it takes its messages from the store. From then on it behaves as with the
+ * option {"park": true}, and a conversation also parks while it waits for its next input. */
 HOCKET_API int hocket_run_leave(hocket_host *host, uint64_t id);
 
-/* ---- Saving (docs/embedding.md) -------------------------------------------------- */
+/* ---- Saving (docs/guides/embedding.md) -------------------------------------------------- */
 
 /* What was saved, in one piece that is valid until the callback returns; `error` NULL, or why nothing was. It is called
  * once, from a pump, when hocket_save or hocket_run_save has returned 0. The error is ECANCELLED where the host was closed. */
 typedef void (*hocket_save_cb)(
     hocket_host *host, const void *bytes, size_t len, const struct hocket_error *error, void *ud);
 
-/* Saves a run of a host with a store (hocket_options.store, "memory" will do), as it stands at one moment until the callback
- * is called: a conversation that waits, one in the middle of a call, one with open questions. The run goes on. The
- * work is done within the budgets of the pumps. ENOTFOUND: there is no such run; ESTATE: it has ended (which may also come
- * to the callback), or it is not kept; EUNSUPPORTED: the host keeps none; ECLOSED, ENOMEM. */
+/* Saves a durable run (hocket_options.store; "memory" suffices) in its state of one moment before the callback runs. It may
+ * wait, be in the middle of a call, or have open questions. The run continues. Saving works within the budgets of the
+ * pumps. ENOTFOUND: there is no such run; ESTATE: it has ended (the callback may get this, too) or is not durable;
+ * EUNSUPPORTED: the host has no store; ECLOSED, ENOMEM. */
 HOCKET_API int hocket_run_save(
     hocket_host *host, uint64_t id, hocket_save_cb cb, void *ud, struct hocket_error *err);
 
-/* The same with all runs that go on, each at a moment of its own; ESTATE when there is none. */
+/* The same with all running runs, each at a moment of its own; ESTATE when there is none. */
 HOCKET_API int hocket_save(
     hocket_host *host, hocket_save_cb cb, void *ud, struct hocket_error *err);
 
-/* Goes on with a run that was saved, in this process or another one, as hocket_run_resume does, under a new name: the
- * host needs a store. A model call that was under way is made again, a question that was open is asked again (its event is
- * told; hocket_event.again is set). `options` as of hocket_run_resume. What does not fit is refused whole, and nothing
- * of it begins: EPARSE (damaged, or no save), EUNSUPPORTED (of another hocket, or the host has no store), EINVAL (more
- * than one run), ELIMIT, ENOMEM. A save holds the agents and scripts that it goes on with: code in it that is not this program's own
- * needs "trust": true in `options`, else on_done has EDENIED (as of hocket_run_resume). */
+/* Continues a saved run under a new name, in this process or another one, as hocket_run_resume does. The host needs a
+ * store. The run repeats a model call that was under way, and asks an open question again (its event is
+ * reported with hocket_event.again). `options` as of hocket_run_resume. A save that does not fit is refused as a whole: EPARSE (damaged, or no save), EUNSUPPORTED (of another hocket, or the host has no store), EINVAL
+ * (more than one run), ELIMIT, ENOMEM. A save contains the run's agents and scripts: code in it that is not this program's
+ * own needs "trust": true in `options`, else on_done gets EDENIED (as of hocket_run_resume). */
 HOCKET_API int hocket_run_load(hocket_host *host, const void *bytes, size_t len,
     const char *options, uint64_t *id, hocket_event_cb on_event, hocket_done_cb on_done, void *ud,
     struct hocket_error *err);
 
-/* The same with all runs of a save. Returns how many there are; they have the ids from *first on, in the order in
- * which they had begun. `first` may be NULL. */
+/* The same with all runs of a save. Returns their number; their ids count from *first, in the order in
+ * which the runs had begun. `first` may be NULL. */
 HOCKET_API int hocket_load(hocket_host *host, const void *bytes, size_t len, const char *options,
     uint64_t *first, hocket_event_cb on_event, hocket_done_cb on_done, void *ud,
     struct hocket_error *err);
@@ -463,7 +464,7 @@ HOCKET_API int hocket_load(hocket_host *host, const void *bytes, size_t len, con
 HOCKET_API int hocket_run_cancel(hocket_host *host, uint64_t id);
 
 /* Stops a run: its agents finish the turn that they are in, then each gives one last answer,
- * without tools. on_done runs with HOCKET_OK and what there is; "finish" in its JSON is "stopped".
+ * without tools. on_done gets HOCKET_OK and the result so far; "finish" in its JSON is "stopped".
  * Unknown or ended ids are ignored and return ENOTFOUND. */
 HOCKET_API int hocket_run_stop(hocket_host *host, uint64_t id);
 
@@ -471,84 +472,86 @@ HOCKET_API int hocket_run_stop(hocket_host *host, uint64_t id);
  *
  *   question_asked      {"id":"q1","kind":"clarification" or "approval","questions":["…"]}: any text
  *   approval_requested  {"id":"a2","tool":"…","arguments":"…","reason":"…","change":{"path":"…","diff":"…"}
- *                       of one that changes a file}: "allow", "deny" (a reason may follow) or "always"
- *                       (this tool, for the rest of the run)
+ *                       of one that changes a file,"schema":"…"}: "allow", "deny" (a reason may
+ *                       follow), "always" (this tool, for the rest of the run), or "edit" and
+ *                       arguments that fit the schema
  *   input_requested     {"id":"i3"}: what the user says next; an empty text ends the conversation
  *
- * Many may be open, and are answered in any order. An empty text is no answer: an approval is then
- * denied. len 0: strlen. Runs ask only with the option {"interactive": true}; without it a question
- * ends the run (EUNSUPPORTED; the result's text has it), and what needs approval is denied.
+ * Several may be open; answer them in any order. An empty text is no answer: it denies an
+ * approval. len 0: strlen. Runs ask only with the option {"interactive": true}; without it a question
+ * ends the run (EUNSUPPORTED; the result's text has the question), and calls that need approval are denied.
  * ENOTFOUND when there is no such run, or no such open question in it; EINVAL when the text does
- * not answer it, which then stays open. */
+ * not answer the question, which then stays open. */
 HOCKET_API int hocket_run_answer(hocket_host *host, uint64_t id, const char *question,
     const char *text, size_t len, struct hocket_error *err);
 
-/* Sends a message to a run: what hocket.signal(name) in it waits for, or is going to wait for. `json` is any JSON value. Messages of
- * one name are taken in their order. ENOTFOUND when there is no such run, or it has not begun; EINVAL for a name that is empty or longer
- * than 128 bytes, EPARSE for what is no JSON; ELIMIT when 1000 of them wait to be taken. */
+/* Sends a message to a run, for a hocket.signal(name) in it that waits or will wait. `json` is any JSON value. The run takes
+ * messages of one name in their order. ENOTFOUND when there is no such run, or it has not begun. EINVAL for a name that
+ * is empty or longer than 128 bytes. EPARSE for text that is no JSON. ELIMIT when 1000 messages wait to be taken. */
 HOCKET_API int hocket_run_signal(
     hocket_host *host, uint64_t id, const char *name, const char *json, struct hocket_error *err);
 
-/* Says something to an agent at work: it stands before its next model call as the user's words, behind what its tools have returned;
- * one that was about to answer goes on. `agent`: its name, the end of its path ("lead/writer"), or the id of its operation in events; NULL: whoever
- * works at the run itself, or will next. A conversation that waits for input is given that. Events: user_message_received, _delivered, and
- * _dropped of what nobody heard. len 0: strlen. ENOTFOUND: there is no such run, or no such agent at work; ESTATE when the agent has ended;
- * EINVAL when several are meant, or the text is empty or no UTF-8; ELIMIT: over 64 KiB, or 100 wait to be heard. */
+/* Sends a user's message to an agent at work. The agent gets it with its next model call, after the results of its tools; an
+ * agent that was about to answer continues instead. `agent`: its name, the end of its path ("lead/writer"), or the id of its operation
+ * in events; NULL: the agent that works at the run itself, or the next one. A conversation that waits takes the text as its input.
+ * Events: user_message_received, _delivered, and _dropped for a message that no agent got. len 0: strlen. ENOTFOUND: there is no such
+ * run, or no such agent at work. ESTATE: the agent has ended. EINVAL: the name fits several agents, or the text is empty or not
+ * UTF-8. ELIMIT: over 64 KiB, or 100 messages wait. */
 HOCKET_API int hocket_run_say(hocket_host *host, uint64_t id, const char *agent, const char *text,
     size_t len, struct hocket_error *err);
 
 /* A run with the option {"conversation": true} is a conversation: it answers its input (which may
  * be NULL), and then asks for the next with the event input_requested, which hocket_run_answer
- * answers. Each turn ends with the event turn_finished, also one that failed; with "deltas": true
- * its text comes meanwhile. The history is kept from turn to turn, and what was begun in the
- * background goes on. The result is the last answer. */
+ * answers. Each turn ends with the event turn_finished, even one that failed; with "deltas": true
+ * its text comes meanwhile. The history stays from turn to turn, and background tasks
+ * continue. The result is the last answer. */
 
-/* Ends what a conversation does just now, down to its sockets; it then asks for the next input,
- * with a transcript that is valid. ESTATE when it does nothing, ENOTFOUND when there is no such
+/* Cancels the current turn of a conversation, down to its sockets. The conversation then asks for its next input,
+ * with a valid transcript. ESTATE when no turn is running, ENOTFOUND when there is no such
  * run. */
 HOCKET_API int hocket_run_interrupt(hocket_host *host, uint64_t id, struct hocket_error *err);
 
-/* Who has used what in a run so far, as JSON (docs/budgets.md), to free with hocket_json_free; NULL with
+/* The usage of each agent in a run so far, as JSON (docs/guides/budgets.md). Free it with hocket_json_free. NULL with
  * *err filled when there is no such run, or memory is out. */
 HOCKET_API hocket_json *hocket_run_tree(hocket_host *host, uint64_t id, struct hocket_error *err);
 
-/* Changes options of a run that goes on, for the agents that begin to work from now on: a JSON
+/* Changes options of a running run for agents that start later: a JSON
  * object with any of model, models, variables, max_turns, timeout, priority. {"reload": true} lets a
- * conversation read its agents or its script anew before its next turn; the event agent_reloaded
- * says what changed, agent_reload_failed why all stays as it was. EINVAL when one of them cannot
- * be: then none is changed. */
+ * conversation read its agents or its script again before its next turn; the event agent_reloaded
+ * reports the changes, agent_reload_failed why nothing changed. EINVAL when one option is not
+ * possible: then none is changed. */
 HOCKET_API int hocket_run_change(
     hocket_host *host, uint64_t id, const char *options, struct hocket_error *err);
 
 /* ---- Looking into a running host ------------------------------------------ */
 
-/* Lets this process's owner attach to the host with `hocket attach NAME` (docs/attach.md): see its
+/* Lets this process's owner attach to the host with `hocket attach NAME` (docs/guides/observability.md): see its
  * runs, agents, boards and events, and act on them. It listens at $XDG_RUNTIME_DIR/hocket/NAME.sock
- * (mode 0600; the variable comes from getenv_cb), as long as the host is open; nothing runs while
- * nobody is attached, and an offer counts as no work for hocket_pump. `name` NULL: the process's
- * number; a path to a socket has a '/' in front. `options`: NULL, or a JSON object:
- * {"look":true}: nothing can be changed; {"root":"look" or "all"}: root may, who is refused
- * otherwise. Again with the same name does nothing. EEXIST: the name is taken by a process that
- * lives; EINVAL, EDENIED (the directory is open to others), ENOMEM. */
+ * (mode 0600; the variable comes from getenv_cb) while the host is open. It costs nothing while
+ * nobody is attached, and hocket_pump does not count it as work. `name` NULL: the process's
+ * number; a path to a socket begins with '/'. `options`: NULL, or a JSON object:
+ * {"look":true}: read-only; {"root":"look" or "all"}: also lets root in.
+ * A second call with the same name does nothing. EEXIST: a running process has the name;
+ * EINVAL, EDENIED (the directory is open to others), ENOMEM. */
 HOCKET_API int hocket_offer(
     hocket_host *host, const char *name, const char *options, struct hocket_error *err);
 
-/* Takes an offer back (NULL: all of them), and sends away who is attached. ENOTFOUND. */
+/* Ends an offer (NULL: all of them) and disconnects its clients. ENOTFOUND. */
 HOCKET_API int hocket_withdraw(hocket_host *host, const char *name, struct hocket_error *err);
 
 /* The same commands from inside, for a console of the program's own:
  *     hocket_call_start(host, "command", "{\"line\":\"runs\"}", …)
  * answers with {"text":…,"value":…}. "attach" is the client: {"to":"NAME","commands":["runs"]} gives
- * commands to another process's host, {} lists who offers himself. */
+ * commands to another process's host, {} lists the hosts that can be attached to. */
 
 /* ---- Serving MCP clients --------------------------------------------------- */
 
-/* The operation "mcp_serve" offers agents and tools of the program to other programs (docs/mcp.md):
+/* The operation "mcp_serve" offers agents and tools of the program to other programs (docs/guides/mcp.md):
  *     hocket_call_start(host, "mcp_serve", "{\"targets\":[\"buffer:inn\"],\"tools\":[\"price\"]}", …)
  * over this process's standard input and output, until the input ends or the run is cancelled. With
- * "transport":"events" the program carries the messages: what a client sends is hocket_run_answer(host,
- * id, "message", text, …), what is to be sent comes as events {"type":"mcp_message","text":…}, and an
- * empty message ends it. With "port" it is an HTTP server. It stands in hocket-serve (hocket_serve_attach). */
+ * "transport":"events" the program carries the messages: it passes a client's message with hocket_run_answer(host,
+ * id, "message", text, …), gets messages to send as events {"type":"mcp_message","text":…}, and ends it with an
+ * empty message. With "port" it is an HTTP server. The operation is in hocket-serve (hocket_serve_attach). */
 
 /* ---- Tools -------------------------------------------------------------- */
 
@@ -559,7 +562,7 @@ struct hocket_tool_spec {
     const char *name;        /* 1 to 64 of [A-Za-z0-9_-] */
     const char *description; /* for the model */
     const char *parameters;  /* JSON Schema of the arguments, an object; NULL: none */
-    int64_t timeout_ms;      /* 0: no limit; then the model is told that it took too long */
+    int64_t timeout_ms;      /* then the model gets an error; 0: no limit */
 };
 
 /* A call that a model has made. The arguments have passed the schema. */
@@ -580,33 +583,34 @@ typedef void (*hocket_tool_cancel_cb)(hocket_host *host, uint64_t call, void *ud
 HOCKET_API int hocket_tool_add(hocket_host *host, const struct hocket_tool_spec *spec,
     hocket_tool_cb on_call, hocket_tool_cancel_cb on_cancel, void *ud, struct hocket_error *err);
 
-/* Takes a tool back: none of its functions is called any more, so that what `ud` points to may go.
- * Calls that are open end, and agents that make one later hear, that the program has taken it back.
- * Agents that name it in `tools:` begin no run any more, until there is one of that name again.
- * May be called from inside of a callback. EINVAL, ENOTFOUND, ENOMEM. */
+/* Removes a tool: its functions are not called any more, so `ud` may be freed.
+ * Open calls end with an error that says so, and so do later calls of agents that have it.
+ * Agents that name it in `tools:` cannot begin a run until a tool of that name exists again.
+ * May be called inside a callback. EINVAL, ENOTFOUND, ENOMEM. */
 HOCKET_API int hocket_tool_remove(hocket_host *host, const char *name, struct hocket_error *err);
 
 /* Answers a call, once: with a text for the model (status 0), or with an error code and words for
  * the model. len 0: strlen. May be called from any thread until hocket_close is called, and wakes
  * the host; the allocator is then called from that thread. ENOTFOUND when the call is not open.
- * ELIMIT when the text is longer than hocket_options.max_message: the call is answered all the same, with
- * an error that says so. */
+ * ELIMIT when the text is longer than hocket_options.max_message: the call then ends with
+ * that error. */
 HOCKET_API int hocket_tool_answer(
     hocket_host *host, uint64_t call, int status, const char *text, size_t len);
 
 /* ---- Statistics ----------------------------------------------------------- */
 
 struct hocket_host_stats {
-    size_t size;   /* to be set to sizeof(struct hocket_host_stats); then: what of it was filled */
-    uint64_t runs; /* that go on */
+    size_t
+        size; /* set it to sizeof(struct hocket_host_stats); the call sets it to the bytes that it filled */
+    uint64_t runs; /* that have not ended */
     uint64_t runs_ended;
-    uint64_t events;                     /* that were told */
+    uint64_t events;                     /* that were reported */
     size_t fibers, requests, tool_calls; /* under way */
     size_t lua_bytes;                    /* of the Lua state, all of its program included */
 };
 
-/* EINVAL when size is not set. What a newer program asks for that this library does not know is zero, and
- * not within the size. */
+/* EINVAL when size is not set. Members that this library does not know are zero and lie beyond the
+ * size that it sets. */
 HOCKET_API int hocket_stats(hocket_host *host, struct hocket_host_stats *out);
 
 /* ---- Programs of tools --------------------------------------------------- */
@@ -623,9 +627,9 @@ HOCKET_API void hocket_launcher_main(int argc, char **argv);
 
 /* ---- Servers, an optional component --------------------------------------- */
 
-/* Makes available in a host what stands in the library hocket-serve: `sim` models, and the operations "sim", "faults", "serve",
- * "mcp_serve", "acp", "mcp", "doctor", "models" and "new"; without it these end with EUNSUPPORTED. The library needs no other than
- * hocket itself does. */
+/* Adds the contents of the library hocket-serve to a host: `sim` models, and the operations "sim", "faults", "serve",
+ * "mcp_serve", "acp", "mcp", "doctor", "models" and "new". Without it these end with EUNSUPPORTED. The library needs no
+ * libraries that hocket itself does not need. */
 HOCKET_API int hocket_serve_attach(hocket_host *host, struct hocket_error *err);
 
 /* ---- JSON, for reading events and results -------------------------------- */
@@ -635,7 +639,7 @@ HOCKET_API hocket_json *hocket_json_parse(const char *text, size_t len, struct h
 HOCKET_API void hocket_json_free(hocket_json *root);
 
 /* A member by its exact name, an element by its index; NULL when absent. The
- * result belongs to the root. All of these accept NULL and pass it on. */
+ * result belongs to the root. The functions below accept NULL and return it. */
 HOCKET_API const hocket_json *hocket_json_get(const hocket_json *object, const char *name);
 HOCKET_API const hocket_json *hocket_json_at(const hocket_json *array, size_t index);
 HOCKET_API size_t hocket_json_count(const hocket_json *array_or_object);
@@ -662,7 +666,16 @@ HOCKET_API const char *hocket_json_name(const hocket_json *member, size_t *len);
 
 /* ---- Version ------------------------------------------------------------- */
 
-/* "0.1.0", and one line with the versions of the libraries that it was built with. */
+/* hocket_version returns "0.1.0". hocket_build_info returns one line of JSON, an object with these members:
+ *
+ *     version      as above
+ *     interface    the newest symbol version of this header's functions
+ *     store        the version of a store's tables
+ *     edition      the version of the built-in prompts and tool sets
+ *     static       whether every library is linked in
+ *     target, compiler, build, built_with    how it was built, and the versions of libraries
+ *
+ * Later versions may add members. Both are constants: never NULL, never freed. */
 HOCKET_API const char *hocket_version(void);
 HOCKET_API const char *hocket_build_info(void);
 

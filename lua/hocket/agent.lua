@@ -10,9 +10,10 @@
 ---     ]], "food.md")
 ---     print(def and def.description or agents.explain(problems))
 ---
---- `hocket.agents` and `hocket.agent` load them; this is what lies below. A definition is plain data and is never changed
---- after it was loaded. The way there has three steps, of which only the last raises: a text is read, definitions are
---- checked against each other, and what is well becomes a team that can be run. docs/agents.md has all keys.
+--- `hocket.agents` and `hocket.agent` use this module. A definition is plain data and never changes after loading.
+--- Loading has three steps, of which only the last raises: a text is read, definitions are checked against each other,
+--- and valid ones become a team. docs/reference/agents.md has all keys.
+local arguments = require "hocket.internal.base.arguments"
 local keys = require "hocket.internal.agents.keys"
 local edition = require "hocket.internal.base.edition"
 local former = require "hocket.internal.base.lazy" "hocket.internal.agents.former"
@@ -23,6 +24,7 @@ local json = require "hocket.json"
 local needs = require "hocket.internal.agents.needs"
 local problem = require "hocket.internal.agents.problem"
 local read = require "hocket.internal.agents.read"
+local schema = require "hocket.schema"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
 local sources = require "hocket.internal.base.sources"
 local system = require "hocket.internal.core.system"
@@ -30,7 +32,7 @@ local teams = require "hocket.internal.agents.team"
 
 local agent = {}
 
----@class hocket.Agent What the front matter says, with its defaults (docs/agents.md has all keys), among others:
+---@class hocket.Agent What the front matter says, with its defaults (docs/reference/agents.md has all keys), among others:
 ---@field name string
 ---@field description string
 ---@field display_name string
@@ -40,12 +42,13 @@ local agent = {}
 ---@field file string
 ---@field model? string|string[] "provider/model"; of several the others are fallbacks, in order.
 ---@field tools (string|hocket.Tool)[]
----@field agents string[] The agents that it may call; of a router, those that it chooses from.
+---@field agents string[] The agents that it may call; of a router, the ones that it chooses from.
 ---@field variables table<string, string|number|boolean>
 ---@field wanted string[] Variables that the front matter names without a value: whoever calls gives them.
 ---@field stop? string[]
 ---@field reasoning? string|integer
----@field handoff? string
+---@field handoff? string|hocket.Handoff|hocket.Handoff[]
+---@field alternates? hocket.Alternate[]
 ---@field router boolean
 ---@field fallback? string
 ---@field advisors? {agents: string[], required: string[], timeout?: number, quorum: integer}
@@ -76,17 +79,21 @@ end
 ---@return hocket.Problem[] problems With a definition these are warnings.
 ---@return table<string, integer[]>? places Where the front matter's keys stand.
 function agent.parse(text, file)
+  arguments("agent.parse", 1, "string", text)
+  arguments("agent.parse", 2, "string", file)
   return read.text(text, file)
 end
 
 --- Reads agent files or directories of them, and checks them against each other.
 ---@param paths string[]
----@param opts? {tools?: table<string, boolean>} tools: names that count as known tools.
+---@param opts? {tools?: table<string, boolean>, format?: string} tools: names that count as known tools; format: another program's, of all these files.
 ---@return table<string, hocket.Agent> team With the built-in agents that are named.
 ---@return hocket.Problem[] problems
 ---@return table<string, table<string, integer[]>> places By agent: where its front matter's keys stand.
 function agent.read(paths, opts)
-  return teams.read(paths, { tools = opts and opts.tools, built_in = agent.built_in, rest = fiber.rest })
+  arguments("agent.read", 1, "table", paths)
+  arguments("agent.read", 2, "table?", opts)
+  return teams.read(paths, { tools = opts and opts.tools, format = opts and opts.format, built_in = agent.built_in, rest = fiber.rest })
 end
 
 -- ---- Teams that can be run ------------------------------------------------------------------
@@ -119,11 +126,15 @@ end
 --- every problem.
 ---@param dir string
 ---@param validated? table<string, hocket.Agent> What agent.read has made of it, without an error.
+---@param format? string Another program's, when a person has named it.
 ---@return table<string, hocket.Agent>
-function agent.load_dir(dir, validated)
-  local source = { dir = dir }
+function agent.load_dir(dir, validated, format)
+  arguments("agent.load_dir", 1, "string", dir)
+  arguments("agent.load_dir", 2, "table?", validated)
+  arguments("agent.load_dir", 3, "string?", format)
+  local source = { dir = dir, format = format }
   if validated then return join(validated, source) end
-  local team, problems = agent.read { dir }
+  local team, problems = agent.read({ dir }, { format = format })
   return join_if_valid(team, problems, source)
 end
 
@@ -135,15 +146,15 @@ end
 
 -- A file alone when it names no other agent; otherwise with all agents of its directory (of which it may be
 -- none by its name, as a program without ".md" is).
-local function load_file(path)
+local function load_file(path, format)
   local info = sources.info(path)
   if info and info.kind == "directory" then
     problem.raise { problem.new(path, 1, 1, "nothing", "is a directory: use hocket.agents for a whole team") }
   end
-  local team, problems = agent.read { path }
+  local team, problems = agent.read({ path }, { format = format })
   local name, def = find_file(team, path)
-  if def and #graph.edges(def) > 0 then team, problems = agent.read { path, path:match "^(.*)/[^/]*$" or "." } end
-  return join_if_valid(team, problems, { file = path })[name]
+  if def and graph.needs_others(def) then team, problems = agent.read({ path, path:match "^(.*)/[^/]*$" or "." }, { format = format }) end
+  return join_if_valid(team, problems, { file = path, format = format })[name]
 end
 
 -- What is made in a script has its place there: at the first caller that is none of ours.
@@ -196,12 +207,12 @@ local built_in = {} -- by edition
 local function parse_built_in(name, now)
   local def, problems, at = agent.parse(system.asset(name), name)
   local was = def and former[def.name]
-  if was and now <= was.edition then was.change(def) end
+  if was and now <= was.edition then was.change(def, now) end
   return def, problems, at
 end
 
 --- The agents that are compiled in: assistant, facilitator, orchestrator, planner, conversation, file, shell, web, code,
---- code_reviewer, researcher, tester, judge.
+--- code_reviewer, researcher, tester, workflow, judge.
 ---@return table<string, hocket.Agent>
 function agent.built_in()
   local now = edition.here()
@@ -217,10 +228,11 @@ function agent.built_in()
   return built_in[now]
 end
 
---- The agents that a definition may call, one a line, as other agents are told of them.
+--- The agents that a definition may call, one per line, in the form that prompts use.
 ---@param def hocket.Agent
 ---@return string
 function agent.describe_callees(def)
+  arguments("agent.describe_callees", 1, "agent", def)
   local lines = {}
   for i, name in ipairs(def.agents) do
     local other = team_of[def][name]
@@ -238,6 +250,10 @@ end
 ---@param chosen? string A model that the first one is asked with in any case.
 ---@return hocket.Error?
 function agent.missing(def, given, options, chosen)
+  arguments("agent.missing", 1, "agent", def)
+  arguments("agent.missing", 2, "table", given)
+  arguments("agent.missing", 3, "table", options)
+  arguments("agent.missing", 4, "string?", chosen)
   return needs.missing(def, team_of[def] or {}, given, options, chosen)
 end
 
@@ -248,22 +264,81 @@ function agent.team_of(def)
   return team_of[def]
 end
 
+local variants = setmetatable({}, { __mode = "k" }) -- by definition, then by its changes
+local changes_of = setmetatable({}, { __mode = "k" }) -- by what was made
+
+--- What may vary, in the order of the key that a variant is found by.
+local varying = { "model", "reasoning", "output" }
+
+local function check_output(def, output)
+  if def.pool then error(("%s: an agent of a pool answers as its file says: it takes no other output"):format(def.name), 4) end
+  local compiled, err = schema.compile(output)
+  if not compiled then error(("the output is no JSON Schema: %s"):format(err.message), 4) end
+end
+
+local function make_variant(def, changes)
+  if changes.output ~= nil then check_output(def, changes.output) end
+  local made, all = {}, {}
+  for key, value in pairs(def) do made[key] = value end
+  for name, value in pairs(changes_of[def] or {}) do all[name] = value end
+  for _, name in ipairs(varying) do
+    if changes[name] ~= nil then made[name], all[name] = changes[name], changes[name] end
+  end
+  team_of[made], source_of[made], changes_of[made] = team_of[def], source_of[def], all
+  return made
+end
+
+--- The same agent with another model, effort or schema of its answer. Of the same changes it is the same one.
+---@param def hocket.Agent
+---@param changes {model?: string|string[], reasoning?: string|integer, output?: table}
+---@return hocket.Agent
+---@internal
+function agent.vary(def, changes)
+  local key, any = {}, false
+  for i, name in ipairs(varying) do
+    any = any or changes[name] ~= nil
+    key[i] = changes[name] == nil and "" or json.encode(changes[name])
+  end
+  if not any then return def end
+  local known, text = variants[def] or {}, table.concat(key, " ")
+  variants[def] = known
+  known[text] = known[text] or make_variant(def, changes)
+  return known[text]
+end
+
+--- The changes that agent.vary made to a loaded definition, to make them again in another process.
+---@param def hocket.Agent
+---@return {model?: string|string[], reasoning?: string|integer, output?: table}? changes
+---@internal
+function agent.changes_of(def)
+  return changes_of[def]
+end
+
 --- Where a definition was loaded from: as data, for agent.load_again in another process.
 ---@param def hocket.Agent
----@return {dir?: string, file?: string}? source nil: it was made by a script, or comes with hocket.
+---@return {dir?: string, file?: string, format?: string}? source nil: it was made by a script, or comes with hocket.
 ---@internal
 function agent.source_of(def)
   return source_of[def]
 end
 
 --- The definition of a name that was loaded from there. Raises as the loading does.
----@param source {dir?: string, file?: string}
+---@param source {dir?: string, file?: string, format?: string}
 ---@param name string
 ---@return hocket.Agent?
 ---@internal
 function agent.load_again(source, name)
-  if source.dir then return rawget(agent.load_dir(source.dir), name) end
-  return rawget(team_of[load_file(source.file)], name)
+  if source.dir then return rawget(agent.load_dir(source.dir, nil, source.format), name) end
+  return rawget(team_of[load_file(source.file, source.format)], name)
+end
+
+--- Loads one file in the format of another program, which a person has named.
+---@param path string
+---@param format? string
+---@return hocket.Agent
+---@internal
+function agent.load_as(path, format)
+  return load_file(path, format)
 end
 
 --- All definitions that are in use, or were lately: also those of files that have changed since.

@@ -1,26 +1,28 @@
---- Questions to whoever started the run: a clarification, a plan, leave to call a tool.
+--- Questions to the person who started the run: a clarification, a plan, permission for a tool call.
 ---
 ---     local hocket = require "hocket"
 ---     local city, err = hocket.ask "Which city?"
 ---     print(city or "nobody is there to answer: " .. err.code)
 ---
---- The question is an event with an id; the answer comes back by that id, from a function, an
---- embedding program or a person. Many may be open at once, and are answered in any order.
+--- The question is an event with an id. The answer has the same id and comes from a function, an embedding program or
+--- a person. Several questions can be open at once, and can be answered in any order.
 ---
 ---     ask ── question_asked {id, kind, questions} ─────────> run:answer(id, text) ──> text
 ---     ask.approval ── approval_requested {id, tool, …} ────> run:answer(id, "allow") ──> "allow"
 ---         └── cancelled, out of time, or nobody answers: question_withdrawn {id}
 ---
---- While it waits its job holds no slot. Where nobody is there to answer it fails at once, with the
---- code "unsupported": the caller decides what becomes of the question. Leave that nobody gives is
---- not given.
+--- A waiting job uses no slot. If nobody can answer, the question fails at once with the code "unsupported", and the caller
+--- decides how to continue. A permission that nobody gives counts as denied.
+local arguments = require "hocket.internal.base.arguments"
 local idle_wait = require "hocket.internal.base.idle_wait"
 local broker = require "hocket.broker"
+local decision = require "hocket.internal.run.decision"
 local edition = require "hocket.internal.base.edition"
 local effects = require "hocket.internal.base.effects"
 local memory = require "hocket.internal.base.memory"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
+local misuse = require "hocket.internal.base.lazy" "hocket.internal.base.misuse"
 local standing = require "hocket.internal.base.lazy" "hocket.internal.run.standing_approvals"
 local wait_deadline = require "hocket.internal.run.wait_deadline"
 local policy = require "hocket.internal.base.lazy" "hocket.internal.run.policy"
@@ -35,6 +37,8 @@ local ask = {}
 local MAX_OPEN = 1000
 --- Bytes of a call's arguments: nobody can judge more than that.
 local MAX_SHOWN = 256 * 1024
+--- Bytes of a schema that is reported with a call.
+local MAX_SCHEMA = 64 * 1024
 
 local function failure(code, message, ...)
   return nil, failed { code = code, message = message:format(...) }
@@ -53,7 +57,7 @@ local function park_for(question, limit)
   return question.answer
 end
 
--- Nobody waits any more. Who shows the question is told, unless it was not told of, or its end is told otherwise.
+-- Nobody waits any more. Whoever shows the question gets an event, unless it was never shown, or another event has its end.
 local function close(run, question)
   run.questions[question.id] = nil
   local is_told = question.answer ~= nil or question.untold or question.declined and question.prefix == "a"
@@ -124,7 +128,7 @@ local function may_ask(run)
   return has_person(run)
 end
 
---- Whether anybody is there to answer, or will be.
+--- Tells whether somebody can answer, now or later.
 ---@internal
 ask.may_ask = may_ask
 
@@ -180,16 +184,25 @@ local function as_text(text)
   return text
 end
 
+-- What is asked, as a list of texts: a question without words cannot be answered.
+local function words_of(questions)
+  local list = type(questions) == "string" and { questions } or questions
+  local is_list = type(list) == "table" and #list > 0
+  for _, one in ipairs(is_list and list or {}) do is_list = is_list and type(one) == "string" and one:find "%S" ~= nil end
+  if not is_list then error(("bad argument #1 to 'ask' (a question, or a list of questions, expected, got %s)"):format(type(questions) == "table" and "a list without one" or type(questions) == "string" and "a text without words" or type(questions)), 0) end
+  return list
+end
+
 --- Asks, and waits for the answer.
 ---@async
 ---@param questions string|string[]
----@param opts? {kind?: "clarification"|"approval", timeout?: number, agent?: string} agent: who asks.
+---@param opts? {kind?: "clarification"|"approval", timeout?: number, agent?: string} agent: the agent that asks.
 ---@return string? answer
 ---@return hocket.Error?
 function ask.ask(questions, opts)
   opts = opts or {}
   local run = runs.current() or error("there is no run here: questions belong to a run", 2)
-  if type(questions) == "string" then questions = { questions } end
+  questions = misuse.called("ask", words_of, questions)
   if not may_ask(run) then return unanswered(run, table.concat(questions, " ")) end
   local op = runs.operation()
   local question = { prefix = "q", kind = opts.kind or "clarification", questions = json.array(questions), agent = opts.agent, op = op, read = as_text }
@@ -202,8 +215,8 @@ function ask.ask(questions, opts)
   return answer
 end
 
---- Asks for what the user says next in a conversation. `meanwhile` is called before the wait and at
---- every wake of it. There is none when the answer is empty: the code is "unsupported".
+--- Waits for the user's next message in a conversation. It calls `meanwhile` before the wait and each time the fiber
+--- wakes. After an empty answer it fails with the code "unsupported".
 ---@async
 ---@param meanwhile fun()
 ---@return string? input
@@ -221,8 +234,8 @@ function ask.input(meanwhile)
   return text, err
 end
 
---- Lets a tool of the program that started the run be called by it, and waits for what came of that: the event `tool_requested`, which is
---- answered by its id with "=" and the result, or "!" and what went wrong.
+--- Calls a tool of the program that started the run, and waits for its result. It emits the event `tool_requested`. The answer
+--- has the event's id; it is "=" and the result, or "!" and the error.
 ---@async
 ---@param name string
 ---@param args table
@@ -243,68 +256,50 @@ end
 
 -- ---- Yes and no ---------------------------------------------------------------------------------
 
-local yes = { y = true, yes = true, ok = true, allow = true, ["true"] = true, ja = true, accept = true }
-local no = { n = true, no = true, deny = true, ["false"] = true, nein = true, refuse = true }
-local for_all = { a = true, always = true }
-
---- What an answer says: yes, no or always, and only when it says nothing else. "Yes, but …" is none
---- of them.
+--- Reads an answer: yes, no or always. A longer answer counts as neither.
 ---@param text string
 ---@return "yes"|"no"|"always"|nil
 ---@internal
-function ask.verdict(text)
-  local word = text:lower():match "^%s*(%a+)%s*[%.!]*%s*$"
-  return word and (yes[word] and "yes" or no[word] and "no" or for_all[word] and "always") or nil
-end
-
--- The decision about a call, and the words for it that follow a no.
-local function read_decision(text)
-  local verdict = ask.verdict(text)
-  if verdict then return { verdict = verdict } end
-  local word, why = text:match "^%s*(%a+)%s*[,:]?%s+(.-)%s*$"
-  if word and no[word:lower()] then return { verdict = "no", why = why } end
-  return nil, "an approval is answered with allow, deny (and a reason, if you like), always, or edit and other arguments"
-end
-
--- "edit {…}": yes, to other arguments, which have to fit the tool as the model's do.
-local function read_edit(about, text)
-  local rest = text:match "^%s*edit%s+(.*)$"
-  if not rest then return nil end
-  local value = json.decode(rest)
-  if not about.fit or type(value) ~= "table" or json.is_array(value) then
-    return nil, about.fit and "edit is followed by the arguments, as one JSON object" or "the arguments of this call cannot be changed"
-  end
-  local fitting, wrong = about.fit(value)
-  if not fitting then return nil, wrong end
-  return { verdict = "yes", arguments = fitting }
-end
-
--- The same for what is asked each time.
-local function read_single(text)
-  local decision, wrong = read_decision(text)
-  if decision and decision.verdict == "always" then return nil, "this is asked each time: answer allow or deny" end
-  return decision, wrong
-end
+ask.verdict = decision.verdict
 
 -- ---- Plans ----------------------------------------------------------------------------------------
 
--- A plan that a person refuses ends its run with that, unless another one is accepted.
+-- A plan that a person refuses ends its run with that, unless another one is accepted. Whose plan it was is kept.
 local function note_plan(run, verdict, said)
-  if verdict ~= "revise" then run.declined = verdict == "refuse" or nil end
+  if verdict ~= "revise" then run.declined = verdict == "refuse" and (runs.operation() or true) or nil end
   return verdict, said
 end
 
---- Shows a plan and asks whether to go ahead. What the operator and the run say for everything (`--approve allow`,
---- `deny`) answers without asking; of both the stricter word counts.
+--- Shows a plan and asks whether to continue. A general answer of the operator or the run (`--approve allow`, `deny`) is used
+--- without a question; of the two, the stricter one is used.
 ---@async
 ---@param text string The plan, for a person.
+---@param opts? {part?: boolean} part: it is a part of a plan that was accepted; a refusal does not end the run.
 ---@return "accept"|"refuse"|"revise"|nil verdict nil: nobody answered.
----@return string|hocket.Error|nil said With "revise" what to change; with nil the error.
-function ask.plan(text)
+---@return string|hocket.Error|nil said With "revise" the changes that the person wants; with nil the error.
+function ask.plan(text, opts)
+  arguments("ask.plan", 1, "string", text)
+  arguments("ask.plan", 2, "table?", opts)
   local run = runs.current() or error("there is no run here: plans belong to a run", 2)
+  local before = run.declined
+  local function ended(...)
+    if opts and opts.part then run.declined = before end
+    return ...
+  end
   local word, err = policy.general(run.options)
   if err then return nil, err end
-  if word == "allow" then return note_plan(run, "accept") elseif word == "deny" then return note_plan(run, "refuse") end
+  if word == "allow" then return ended(note_plan(run, "accept")) elseif word == "deny" then return ended(note_plan(run, "refuse")) end
+  return ended(ask.plan_of_person(text))
+end
+
+--- The same without general answers: a person has to answer.
+---@async
+---@param text string
+---@return "accept"|"refuse"|"revise"|nil verdict
+---@return string|hocket.Error|nil said
+function ask.plan_of_person(text)
+  arguments("ask.plan_of_person", 1, "string", text)
+  local run = runs.current() or error("there is no run here: plans belong to a run", 2)
   local shown = text:gsub("[^\n]+", sanitize.text)
   local answer, failed = ask.ask({ shown, "Go ahead? yes, no, or what to change" }, { kind = "approval" })
   if not answer then return nil, failed end
@@ -315,11 +310,12 @@ end
 local goes = { sure = true, go = true, ["go ahead"] = true, ["ok do it"] = true, approve = true }
 local stops = { stop = true, cancel = true }
 
---- What an answer to a plan says, case and punctuation apart. In runs of the first edition these words changed the plan.
+--- Reads the answer to a plan. Case and punctuation do not matter. In runs of the first edition these words changed the plan.
 ---@param answer string
 ---@return "accept"|"refuse"|"revise" verdict
 ---@return string? said
 function ask.plan_verdict(answer)
+  arguments("ask.plan_verdict", 1, "string", answer)
   local run = runs.current()
   local words = (not run or edition.of(run) >= 2) and answer:lower():gsub("[%p%s]+", " "):match "^%s*(.-)%s*$" or nil
   local verdict = ask.verdict(words or answer)
@@ -327,7 +323,7 @@ function ask.plan_verdict(answer)
   return "revise", answer
 end
 
--- ---- Leave to call a tool -------------------------------------------------------------------------
+-- ---- Permission to call a tool -------------------------------------------------------------------------
 
 local function settle(run, about, id, decision, why, arguments)
   run:emit("approval_answered", { id = id, tool = about.tool, decision = decision, reason = why, arguments = arguments and sanitize.encode(arguments) },
@@ -363,28 +359,46 @@ local function allow_open(run, covered)
   end
 end
 
+-- The schema that other arguments have to fit, as whoever answers is going to see it. Events of earlier editions had none.
+local function schema_of(run, about)
+  local parameters = about.fit and edition.of(run) >= 3 and about.of and about.of.parameters
+  local text = parameters and sanitize.encode(parameters)
+  return text and #text <= MAX_SCHEMA and text or nil
+end
+
+-- Other arguments are put right and checked as the call's own were.
+local function read_answer(about, question, text)
+  local read, wrong = decision.read(text, question)
+  if not (read and read.arguments) then return read, wrong end
+  if not about.fit then return nil, "the arguments of this call cannot be changed" end
+  read.arguments, wrong = about.fit(read.arguments)
+  return read.arguments and read or nil, wrong
+end
+
 -- The question about a call, as the person is going to see it.
 local function question_about(run, about)
   local covered = not about.each and standing.of(about) or nil
-  local judge = covered and read_decision or read_single
-  local function read(text)
-    local edit, wrong = read_edit(about, text)
-    if edit or wrong then return edit, wrong end
-    return judge(text)
-  end
-  return {
-    prefix = "a", kind = "approval", tool = about.tool, agent = about.agent, op = about.op, arguments = about.shown, reason = about.reason,
-    change = preview.of(about.of, about.arguments), about = about, covered = covered, always = covered and standing.words(covered, run), read = read,
+  local question = {
+    prefix = "a", kind = "approval", tool = about.tool, agent = about.agent, op = about.op, arguments = about.shown, schema = schema_of(run, about), reason = about.reason,
+    change = preview.of(about.of, about.arguments), about = about, covered = covered, always = covered and standing.words(covered, run),
   }
+  function question.read(text) return read_answer(about, question, text) end
+  return question
 end
 
---- Asks for leave to call a tool, and waits. The permission check calls it, once rules say that it is to be asked; where
---- nobody can be asked, and when no answer comes, it is denied.
+-- Announces a question about a call.
+local function request(run, question, agent, op)
+  return run:emit("approval_requested", { id = question.id, tool = question.tool, arguments = question.arguments, schema = question.schema, reason = question.reason,
+    change = question.change, always = question.always }, agent, op)
+end
+
+--- Asks for permission to call a tool, and waits. The permission check calls it if the rules require a question. If nobody can
+--- be asked, or no answer comes, the call is denied.
 ---@async
 ---@param about {agent: string, tool: string, arguments: table|string, reason?: string, op?: string, of?: hocket.Tool, labels?: integer, each?: boolean, fit?: fun(args: table): table?, string?} arguments: checked ones, or their JSON; reason: why it is asked, as the rule that asks for it; of: the tool, which says how its arguments are meant; labels: of the conversation, as bits; each: an "always" is no answer; fit: checks arguments that are given instead.
 ---@return "allow"|"deny" decision
 ---@return string? why In words for the model and the log.
----@return table? arguments To be taken in place of those that were asked about.
+---@return table? arguments To be taken in place of the ones that were asked about.
 ---@internal
 function ask.approval(about)
   local run = runs.current() or error("there is no run here: approvals belong to a run", 2)
@@ -394,10 +408,7 @@ function ask.approval(about)
   local decision, why = decided(run, about)
   if decision then return settle(run, about, nil, decision, why) end
   local question = question_about(run, about)
-  local answer, err = put(run, question, function()
-    return run:emit("approval_requested", { id = question.id, tool = about.tool, arguments = about.shown, reason = about.reason,
-      change = question.change, always = question.always }, about.agent, about.op)
-  end)
+  local answer, err = put(run, question, function() return request(run, question, about.agent, about.op) end)
   if not answer then return settle(run, about, question.id, "deny", "it was not approved: " .. err.message) end
   if answer.verdict == "always" then allow_open(run, question.covered) end
   if answer.arguments then return settle(run, about, question.id, "allow", "with other arguments", answer.arguments) end
@@ -407,26 +418,20 @@ end
 
 -- ---- Questions of other runs ------------------------------------------------------------------------
 
--- What the run that asks is going to read. It looks at other arguments itself.
-local function read_relayed(text)
-  if text:find "^%s*edit%s+{" then return text end
-  local decision, wrong = read_decision(text)
-  return decision and text, wrong
-end
-
 local function relay_approval(run, asked, op)
-  local question = { prefix = "a", kind = "approval", tool = asked.tool, agent = asked.agent, op = op, arguments = asked.arguments, reason = asked.reason,
-    change = asked.change, always = asked.always, read = read_relayed }
-  local answer, err = put(run, question, function()
-    return run:emit("approval_requested", { id = question.id, tool = asked.tool, arguments = asked.arguments, reason = asked.reason, change = asked.change,
-      always = asked.always }, asked.agent, op)
-  end)
+  local schema = type(asked.schema) == "string" and #asked.schema <= MAX_SCHEMA and asked.schema or nil
+  local question = { prefix = "a", kind = "approval", tool = asked.tool, agent = asked.agent, op = op, arguments = asked.arguments, schema = schema, reason = asked.reason,
+    change = asked.change, always = asked.always }
+  function question.read(text) -- what the run that asks is going to read
+    local read, wrong = decision.read(text, question)
+    return read and text, wrong
+  end
+  local answer, err = put(run, question, function() return request(run, question, asked.agent, op) end)
   run:emit("approval_answered", { id = question.id, tool = asked.tool, decision = answer and ask.verdict(answer) ~= "no" and "allow" or "deny" }, asked.agent, op)
   return answer, err
 end
 
---- Asks what a run asks that was called by this one: its person is this run's.
----@async
+--- Passes on a question of a run that this run called, because both have the same person.
 ---@param asked table As that run's question is.
 ---@param op string Of the agent that was called.
 ---@return string? answer As the person said it.
@@ -437,6 +442,7 @@ function ask.relay(asked, op)
   if not may_ask(run) then return failure("unsupported", "nobody is there to answer") end
   if type(asked) ~= "table" then return failure("invalid", "this is no question") end
   if type(asked.tool) == "string" then return relay_approval(run, asked, op) end
+  if not pcall(words_of, asked.questions) then return failure("invalid", "this is no question") end
   return ask.ask(asked.questions, { kind = asked.kind, agent = asked.agent })
 end
 

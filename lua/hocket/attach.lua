@@ -1,4 +1,4 @@
---- Looking into another hocket on this machine, which has offered itself (`hocket.host:offer(name)`, `hocket_offer`,
+--- Connects to another hocket on this machine, which has offered itself (`hocket.host:offer(name)`, `hocket_offer`,
 --- `hocket run --offer NAME`).
 ---
 ---     local hocket = require "hocket"
@@ -9,7 +9,7 @@
 ---       game:close()
 ---     end
 ---
---- What goes over the socket is one line of JSON each way (docs/attach.md).
+--- The socket carries one line of JSON each way (docs/guides/observability.md).
 local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.fs"
 local json = require "hocket.json"
@@ -206,7 +206,7 @@ function Attached:ask(command, seconds)
   return waiting(ask, self, { command = command }, seconds)
 end
 
---- The words that the end of a command that is being typed may become.
+--- Completions of the last word of a command that is being typed.
 ---@async
 ---@param beginning string
 ---@return {from: integer, words: string[]}? from: bytes of `beginning` that stay.
@@ -238,7 +238,7 @@ function Attached:next()
   return waiting(next_news, self)
 end
 
---- Ends it; the other program goes on.
+--- Ends the connection; the other program continues.
 function Attached:close()
   self.err = self.err or failed { code = "closed", message = "it was closed" }
   self.stream:close()

@@ -8,12 +8,14 @@
 ---
 --- So limits, order, retries, dependencies, waiting, events and cancelling exist once. A job that waits for others holds
 --- no slot, so that waits inside waits go on under any limit.
+local arguments = require "hocket.internal.base.arguments"
 local caught = require "hocket.internal.base.caught"
 local batch = require "hocket.internal.base.lazy" "hocket.internal.run.batch"
 local core = require "hocket.internal.core.broker"
 local fiber = require "hocket.internal.core.fiber"
 local effects = require "hocket.internal.base.effects"
 local json = require "hocket.json"
+local misuse = require "hocket.internal.base.lazy" "hocket.internal.base.misuse"
 local system = require "hocket.internal.core.system"
 
 local broker = {}
@@ -21,7 +23,7 @@ local broker = {}
 ---@class hocket.Broker
 local Broker = core.Broker
 
--- ---- Who is told ----------------------------------------------------------------------------
+-- ---- Listeners -----------------------------------------------------------------------------
 
 local payload_field = { completed = "result", failed = "error" }
 
@@ -38,7 +40,7 @@ local function tell(job, emit, type, id, payload, usage, shown)
   end
 end
 
--- Whoever is told may raise; the others have to be told all the same.
+-- A listener may raise; the others get the event all the same.
 local function hear(job, emit, type, id, ...)
   if not job then return false end
   local ok, err = pcall(tell, job, emit, type, id, ...)
@@ -56,7 +58,7 @@ local function report(err)
 end
 
 -- The one fiber that starts and resumes jobs; every change wakes it. Whatever is raised in it, also because memory
--- is out, it goes on: all other jobs, and those who wait for them, would wait for ever. Where not even giving a job up
+-- is out, it goes on: all other jobs, and the ones who wait for them, would wait for ever. Where not even giving a job up
 -- is possible this one ends, and all jobs fail; whoever submits the next one makes another.
 local function dispatch(self)
   while true do
@@ -79,7 +81,14 @@ local leaders = setmetatable({}, { __mode = "k" }) -- by broker: the fiber that 
 ---@param options? {max_running?: integer, max_jobs?: integer, max_depth?: integer} How many jobs run at once; have not ended (a million); stand inside of each other (64, at most 1000).
 ---@return hocket.Broker
 function broker.new(options)
-  local self = core.new(options)
+  local self = misuse.called("hocket.broker", core.new, options)
+  self:revive()
+  return self
+end
+
+-- One of ours, whose options nobody has said.
+local function own_broker()
+  local self = core.new()
   self:revive()
   return self
 end
@@ -117,12 +126,12 @@ end
 function broker.shared()
   local here = effects.here()
   if here then -- a run that is kept has one of its own: what others do is no business of its log
-    here.broker = here.broker or broker.new()
+    here.broker = here.broker or own_broker()
     return here.broker
   end
   local within = effects.within()
   if within then return within.broker or broker_within(within) end
-  shared = shared or broker.new()
+  shared = shared or own_broker()
   return shared
 end
 
@@ -157,17 +166,19 @@ end
 ---@return hocket.Batch?
 ---@return hocket.Error?
 function Broker:batch(specs)
+  arguments("broker:batch", 1, "table", specs)
   return batch.start(self, specs)
 end
 
 local final = { completed = true, failed = true, cancelled = true, skipped = true }
 
---- Iterates over a job's events until it has ended: `for event in jobs:stream(id) do`.
+--- Iterates over a job's events until it has ended: `for event in jobs:stream(id) do`. Raises `invalid` where the jobs would wait for
+--- each other in a ring, as `wait` does.
 ---@async
 ---@param id integer
 ---@return fun(): {type: string, task: integer, payload: string}?
 function Broker:stream(id)
-  local job, listener = self:job(id), { fiber = fiber.self() }
+  local job, listener = misuse.called("stream", self.job, self, id), { fiber = fiber.self() }
   if not job then return function() end end
   local ended = self:has_ended(id)
   if not ended then
@@ -178,7 +189,8 @@ function Broker:stream(id)
   return function()
     while #listener == 0 do
       if ended then return nil end
-      fiber.park()
+      local ok, err = self:await_event(id)
+      if not ok then error(err, 0) end
     end
     local event = table.remove(listener, 1)
     ended = final[event.type] or false
@@ -197,7 +209,7 @@ local function end_begun(run)
   for _, child in ipairs(list) do child:outlast() end
 end
 
---- Ends all that a run has started, waits for that, and drops what is known of it: the run is over. So what was cancelled has been
+--- Ends everything that a run has started, waits for that, and drops what is known of it: the run is over. So what was cancelled has been
 --- counted, and has told its end.
 ---@async
 ---@param run hocket.Run
@@ -205,7 +217,7 @@ end
 function Broker:close_run(run)
   self:cancel_all(run.number)
   local ok, err = pcall(end_begun, run)
-  self:forget_run(run.number) -- also where memory is out: then nobody is waited for
+  self:forget_run(run.number) -- also where memory is out: then nobody is awaited
   if not ok and not caught.no_memory(err) then error(err, 0) end
 end
 

@@ -1,4 +1,4 @@
---- Recording what a run exchanges with models, and replaying it without a network.
+--- Recordings of a run's model calls, and their replay without a network.
 ---
 ---     local hocket = require "hocket"
 ---     local guide = hocket.agent { name = "guide", prompt = "You know Lisbon." }
@@ -6,8 +6,9 @@
 ---     local again = assert(hocket.run(guide, "Three days", { replay = "lisbon.jsonl" }))
 ---     assert(first.text == again.text)
 ---
---- In a replay no model is called and no key is needed. The first request that was not recorded
---- ends it with an error "replay", which says what is different.
+--- A replay calls no model and needs no key. A request that was not recorded ends it with the error "replay", which describes
+--- the difference.
+local arguments = require "hocket.internal.base.arguments"
 local core = require "hocket.internal.core.cassette"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
@@ -58,13 +59,14 @@ local function evaluate(tape, known, name, fn)
   known[name] = { value }
 end
 
---- What a prompt is to hold but is different each time (the date, what a program says):
---- the value of `fn()`, and in a replay what it was when the run was recorded.
+--- Gives a prompt a value that differs each time, such as the date: it returns `fn()`, and in a replay the recorded value.
 ---@generic T
----@param name string One for each value.
----@param fn fun(): T? Anything that JSON can say; called once in a recorded run.
+---@param name string A name for each value.
+---@param fn fun(): T? Returns any JSON value. A recorded run calls it once.
 ---@return T?
 function cassette.remember(name, fn)
+  arguments("cassette.remember", 1, "string", name)
+  arguments("cassette.remember", 2, "function", fn)
   local tape = current()
   if not tape then return fn() end
   local known = facts[tape] or {}
@@ -73,8 +75,8 @@ function cassette.remember(name, fn)
   return known[name][1]
 end
 
---- How long something took, for a text that a model is shown: formatted, or nothing at all in a run
---- that is recorded or replayed, since it takes another time each time.
+--- Formats a duration for a model's text. It returns an empty text in a run that is recorded or replayed, because the
+--- duration differs each time.
 ---@param format string With one number, as in " (%.1f s)".
 ---@param seconds? number
 ---@return string
@@ -82,7 +84,7 @@ function cassette.duration(format, seconds)
   return seconds and not current() and format:format(seconds) or ""
 end
 
---- Keeps a text out of the recording that goes on: it stands there as stars.
+--- Keeps a text out of the current recording, which has asterisks in its place.
 ---@param text string
 function cassette.hide(text)
   local tape = current()

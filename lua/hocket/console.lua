@@ -1,4 +1,4 @@
---- The commands of `hocket attach` from inside: for a console of the program's own, as games have one.
+--- Runs the commands of `hocket attach` inside the program: for a console of its own, as games have one.
 ---
 ---     local console = require "hocket.console"
 ---     print(console.give("runs").text)
@@ -6,7 +6,7 @@ local consoles = require "hocket.internal.host.console"
 
 local console = {}
 
---- Gives a command: "runs", "board 2", "= 1 + 1" (`help` lists them). `say` and `reload` wait, and so are to be given in a
+--- Gives a command: "runs", "board 2", "= 1 + 1" (`help` lists them). `say` and `reload` wait: call them in a
 --- fiber (inside of a run).
 ---@param line string
 ---@return {text: string, value: any}? answer `text` for people, `value` for programs.

@@ -6,10 +6,11 @@
 ---     print(chat:send("Where is the castle?").text)
 ---     print(chat:send("And how do I get there?").text)
 ---
---- What it started in the background goes on between the prompts and is told before the next one; it ends with the
---- conversation. Those to whom its answers are handed, or who are chosen to answer, know what they were told before;
---- whoever advises it is asked anew.
+--- A facilitator keeps its board and its document; in each turn it may create as many tasks as its `task_limit` says. Its background
+--- tasks continue between prompts, are reported before the next one, and end with the conversation. Agents that it hands off to, or
+--- that are chosen to answer, remember their own part of the conversation; advisors start anew in each turn.
 local agents = require "hocket.agent"
+local arguments = require "hocket.internal.base.arguments"
 local broker = require "hocket.broker"
 local facts_of = require "hocket.internal.agents.facts"
 local fiber = require "hocket.internal.core.fiber"
@@ -23,7 +24,8 @@ local nothing = {}
 
 ---@class hocket.Conversation
 ---@field history hocket.History
----@field memory table<hocket.Agent, hocket.History> Of those who answer in its place.
+---@field memory table<hocket.Agent, hocket.History> Of the agents that answer in its place.
+---@field package held table<string, table> What facilitators continue with, by their names: it is theirs.
 ---@field package run integer|false The number of its run; false when it is closed.
 ---@field package home hocket.Job|false
 local Conversation = {}
@@ -83,10 +85,12 @@ end
 ---@return hocket.Conversation?
 ---@return hocket.Error?
 function conversation.new(agent, opts)
+  arguments("conversation", 1, "agent", agent)
+  arguments("conversation", 2, "table?", opts)
   local run = orchestrate.current_run()
   if not run then error("a conversation can only be opened inside a run (hocket.run makes one)", 2) end
   local self = setmetatable({
-    agent = agent, opts = opts or nothing, run = run.number, home = false, history = llm.history(), memory = nothing,
+    agent = agent, opts = opts or nothing, run = run.number, home = false, history = llm.history(), memory = nothing, held = {},
   }, Conversation)
   local ok, err = settle(self)
   if not ok then return nil, err end
@@ -132,8 +136,7 @@ local function close_unfinished(self)
   self.unfinished, self.failure = nil, nil
 end
 
---- Says something, and waits for the answer. A turn that failed or was cancelled leaves a conversation
---- that can go on.
+--- Sends a message and waits for the answer. After a failed or cancelled turn the conversation can continue.
 ---@async
 ---@param text hocket.Input
 ---@return hocket.Reply?
@@ -144,17 +147,20 @@ function Conversation:send(text)
   if self.unfinished then close_unfinished(self) end
   self.unfinished = true
   if self.memory == nothing then self.memory = new_memory() end
-  local opts = setmetatable({ history = self.history, memory = self.memory, home = self.home }, { __index = self.opts })
+  local opts = setmetatable({ history = self.history, memory = self.memory, held = self.held, home = self.home }, { __index = self.opts })
   local reply, err = orchestrate.call(self.agent, text, opts)
   if not next(self.memory) then self.memory = nothing end
   self.unfinished, self.failure = not reply or nil, err and err.message
   return reply, err
 end
 
---- Makes what was said so far shorter, now: old turns give way to a summary, and stay where the agent can read them. It happens
---- by itself when the window of its model is nearly full (`context` in the agent's file).
+-- The input of a job that asks the agent nothing: it does not have to fit what the agent's file wants as input.
+local function nothing_said() return "" end
+
+--- Shortens the conversation now: a summary replaces old turns, and the agent can still read them. This happens automatically when the
+--- window of its model is nearly full (`context` in the agent's file).
 ---@async
----@return boolean? compacted False where nothing was said yet.
+---@return boolean? compacted False if nothing was said yet.
 ---@return hocket.Error?
 function Conversation:compact()
   local is_open, refused = settle(self)
@@ -164,8 +170,10 @@ function Conversation:compact()
   local function shorten(def, history)
     if #history == 0 then return true end
     any = true
-    local opts = setmetatable({ history = history, home = self.home, compact = true }, { __index = self.opts })
-    return orchestrate.call(def, nil, opts)
+    local opts = setmetatable({ history = history, held = self.held, home = self.home, compact = true }, { __index = self.opts })
+    local spec, step = orchestrate.job(def, nothing_said, opts)
+    if not spec then return nil, failed(step) end
+    return broker.shared():call(spec)
   end
   local ok, err = shorten(self.agent, self.history)
   for _, def in ipairs(in_order(self.memory)) do
@@ -175,12 +183,12 @@ function Conversation:compact()
   return any
 end
 
---- Begins anew: nothing of what was said is known any more. What runs in the background goes on.
+--- Forgets the conversation. Tasks, document and background work stay.
 function Conversation:clear()
   self.history, self.memory, self.unfinished, self.failure = llm.history(), nothing, nil, nil
 end
 
---- Goes on with another state of the agent, and of those whom it reaches: they keep what they know, by name.
+--- Continues with another version of the agent and of the agents that it reaches; they keep their memory, by name.
 ---@param agent hocket.Agent
 function Conversation:adopt(agent)
   local team, memory = agents.team_of(agent) or {}, new_memory()
@@ -191,7 +199,7 @@ function Conversation:adopt(agent)
   self.agent, self.memory = agent, memory
 end
 
---- Ends what still runs in the background.
+--- Ends the background work.
 function Conversation:close()
   local home = self.home
   self.run = false

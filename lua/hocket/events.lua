@@ -1,8 +1,9 @@
---- The events of the run that is going on: what a user interface shows and a journal keeps. docs/events.md has them all.
+--- The events of the current run. User interfaces show them and the journal stores them. docs/reference/events.md lists all types.
 ---
 ---     local hocket = require "hocket"
 ---     hocket.events.emit("price_found", { city = "Lisbon", price = 12 })
 ---     for _, event in ipairs(hocket.events.all()) do print(event.seq, event.type) end
+local arguments = require "hocket.internal.base.arguments"
 local json = require "hocket.json"
 local runs = require "hocket.internal.run.run"
 
@@ -15,14 +16,16 @@ end
 -- What begins and ends a run is not a script's to tell.
 local reserved = { workflow_started = true, workflow_finished = true }
 
---- Appends an event of one's own. Types are lower-case words; those of docs/events.md have their
---- meanings, and the first and the last of a run come from the run alone. A `final_answer` waits for the end of the run, which has one:
---- with what the run answers, or where that is nothing with its `content`, which is then the answer.
+--- Appends an event of your own. Types are lower-case words. The types in docs/reference/events.md keep their meaning, and only
+--- the run itself writes its first and its last event. A `final_answer` is written at the end of the run, once. It has
+--- the run's answer; if the run returns nothing, its `content` becomes the answer.
 ---@param kind string
 ---@param payload? table
 ---@return integer? seq
 ---@return hocket.Error?
 function events.emit(kind, payload)
+  arguments("events.emit", 1, "string", kind)
+  arguments("events.emit", 2, "table?", payload)
   if reserved[kind] then error(("the event '%s' belongs to the run"):format(kind), 2) end
   local run = current()
   if kind == "output" and type(payload) == "table" and type(payload.text) == "string" then return run:output(payload) end
@@ -30,7 +33,7 @@ function events.emit(kind, payload)
   return run:emit(kind, payload)
 end
 
---- All events so far, oldest first.
+--- Returns all events so far, oldest first.
 ---@return table[]
 function events.all()
   local list, cursor, run = {}, 0, current()
@@ -42,7 +45,7 @@ function events.all()
   end
 end
 
---- Iterates over the events, waiting for those to come: `for event in hocket.events.each() do`.
+--- Iterates over the events, and waits for new ones: `for event in hocket.events.each() do`.
 ---@async
 ---@return fun(): table?
 function events.each()

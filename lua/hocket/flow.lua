@@ -1,4 +1,4 @@
---- Waiting together: children that run side by side and end with their owner.
+--- Concurrency: children that run side by side and end with their owner.
 ---
 ---     local hocket = require "hocket"
 ---     local flow = hocket.flow
@@ -8,9 +8,10 @@
 ---     end, { limit = 2 }))
 ---     print(lengths[3], flow.timeout(1, function() return "in time" end))
 ---
---- Everything here must run inside a fiber (a script that `hocket run` started, a tool, a
---- pattern). Whoever starts children owns them: when the owner ends, raises or is cancelled,
---- its children are cancelled, down to their sockets, and have ended before the owner has.
+--- Everything here must run inside a fiber (a script that `hocket run` started, a tool, a pattern). A fiber owns its children:
+--- when it ends, raises an error or is cancelled, its children are cancelled, their connections closed, and they end before it
+--- does.
+local arguments = require "hocket.internal.base.arguments"
 local fiber = require "hocket.internal.core.fiber"
 local failed = require("hocket.internal.core.system").error
 
@@ -18,8 +19,8 @@ local flow = {}
 
 --- A function that runs beside its owner.
 ---@class hocket.Fiber
----@field wait fun(self: hocket.Fiber, seconds?: number): ... Its results; raises what it raised; `nil, error` when the time is over (a limit as that of flow.timeout).
----@field cancel fun(self: hocket.Fiber): boolean Ends it and its children; true when it was still running.
+---@field wait fun(self: hocket.Fiber, seconds?: number): ... Returns its results; raises its error; `nil, error` after the time limit (as for flow.timeout).
+---@field cancel fun(self: hocket.Fiber): boolean Cancels it and its children; true if it was still running.
 ---@field status fun(self: hocket.Fiber): "ready"|"running"|"waiting"|"closing"|"done"
 
 local function check_function(fn, position, what)
@@ -36,10 +37,10 @@ local function check_seconds(seconds, what)
   end
 end
 
---- Runs `fn(...)` where it may wait, and blocks until it has ended: for a program that has no run, on its
---- main thread. Inside of a run it only calls it.
+--- Runs `fn(...)` in a fiber, and blocks until it has ended: for a program without a run, on its main thread. Inside a run it just
+--- calls it.
 ---@param fn function
----@return any ... Its results; what it raises is raised.
+---@return any ... Its results; its errors are raised.
 function flow.run(fn, ...)
   check_function(fn, 1, "run")
   if fiber.self() then return fn(...) end
@@ -56,15 +57,15 @@ function flow.spawn(fn, ...)
   return fiber.spawn(fn, ...)
 end
 
---- Calls `fn()` first thing in each fiber that begins from now on; nil ends that. For debuggers and profilers, whose
---- hooks belong to one coroutine each: see the chapter on debugging.
+--- Calls `fn()` at the start of each fiber that begins from now on; nil ends that. For debuggers and profilers, whose hooks belong
+--- to one coroutine each (docs/guides/observability.md).
 ---@param fn? function
 function flow.on_begin(fn)
   if fn ~= nil then check_function(fn, 1, "on_begin") end
   fiber.on_begin(fn)
 end
 
---- Waits so long; others run meanwhile.
+--- Waits for this time; others run meanwhile.
 ---@async
 ---@param seconds number
 function flow.sleep(seconds)
@@ -78,7 +79,7 @@ function flow.now()
   return fiber.now()
 end
 
---- Whether the running fiber was cancelled: whoever catches errors ends then, and raises again.
+--- Whether the running fiber was cancelled. Code that catches errors should then stop, and raise again.
 ---@return boolean
 function flow.cancelled()
   return fiber.cancelled()
@@ -141,7 +142,7 @@ local function error_among(children)
   end
 end
 
--- Runs work(i) for i = 1…n with at most `limit` at once. `ended(i, ok, …)` is told of each end
+-- Runs work(i) for i = 1…n with at most `limit` at once. `ended(i, ok, …)` learns of each end
 -- and returns true to stop early; then the rest is cancelled. Returns after all have ended.
 -- `needed`: it ends well only when all have, so that each of them holds its owner up.
 local function run_each(n, limit, work, ended, needed)
@@ -174,8 +175,8 @@ local function run_each(n, limit, work, ended, needed)
   reap(children)
 end
 
---- Calls fn(item, index) for every item, at most `limit` at once, and waits for all. The first
---- one that raises cancels the others and its error is raised here.
+--- Calls fn(item, index) for every item, at most `limit` at once, and waits for all. The first error cancels the others and
+--- is raised here.
 ---@async
 ---@generic T, R
 ---@param list T[]
@@ -184,6 +185,7 @@ end
 ---@return R[] results First result of each call, by index.
 ---@return any[] errors Second result of each call whose first was nil, by index.
 function flow.map(list, fn, opts)
+  arguments("map", 3, "table?", opts)
   check_list(list, "map")
   check_function(fn, 2, "map")
   local results, errors, raised = {}, {}, nil
@@ -200,13 +202,14 @@ function flow.map(list, fn, opts)
   return results, errors
 end
 
---- Runs all functions side by side and waits for all; as flow.map.
+--- Runs all functions side by side and waits for all, like flow.map.
 ---@async
 ---@param list function[]
 ---@param opts? {limit?: integer}
 ---@return any[] results
 ---@return any[] errors
 function flow.all(list, opts)
+  arguments("all", 2, "table?", opts)
   return flow.map(check_functions(list, "all"), function(fn) return fn() end, opts)
 end
 
@@ -214,7 +217,7 @@ end
 ---@async
 ---@param list function[]
 ---@return any? value
----@return integer|table index_or_error Which one it was; the last error when none did.
+---@return integer|table index_or_error The index of the winner; or the last error if there is none.
 function flow.any(list)
   check_functions(list, "any")
   local winner, value, last
@@ -229,8 +232,8 @@ function flow.any(list)
   return nil, last or failed { code = "not_found", message = "nothing to choose from" }
 end
 
---- The first function that ends, well or not, decides; the others are cancelled. What it
---- raised is raised here.
+--- The first function that ends, with or without an error, decides; the others are cancelled. Its error is raised
+--- here.
 ---@async
 ---@param list function[]
 ---@return integer index
@@ -247,8 +250,8 @@ function flow.race(list)
   return winner, table.unpack(outcome, 2, outcome.n)
 end
 
---- Runs fn() for at most so long, then cancels it. Time in which the whole run waits for people does not count: see docs/runs.md,
---- "Time limits".
+--- Runs fn() for at most this time, then cancels it. Time in which the whole run waits for people does not count: see
+--- docs/guides/durable-execution.md, "Time limits".
 ---@async
 ---@param seconds number
 ---@param fn function
@@ -269,14 +272,14 @@ end
 --- Seconds that clean-up may take where it does not say.
 local SHIELDED = 10
 
---- Calls fn() to its end though the running fiber is cancelled, before it or meanwhile: for clean-up that has to wait, in
---- a close handler or where a cancel was caught. The fiber, and whoever waits for its end, is held up by it, so it has a
---- limit; then fn is cancelled. What fn starts is shielded with it. Behind it the fiber is as cancelled as it was.
---- Where the host itself is closed nothing is shielded.
+--- Runs fn() to its end even if the running fiber is or becomes cancelled: for clean-up that has to wait, in a close handler or
+--- after catching a cancel. It delays the end of the fiber, so it has a time limit, after which fn is cancelled. Children of fn are
+--- shielded too. Afterwards the fiber is still cancelled.
+--- When the host itself is closed, nothing is shielded.
 ---@async
 ---@param fn function
 ---@param opts? {timeout?: number} Seconds, 10 by default.
----@return any ... Its results, or `nil, error` with the code "timeout". What it raises is raised.
+---@return any ... Its results, or `nil, error` with the code "timeout". Its errors are raised.
 function flow.shield(fn, opts)
   check_function(fn, 1, "shield")
   local seconds = opts and opts.timeout or SHIELDED

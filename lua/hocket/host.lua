@@ -1,4 +1,4 @@
---- The host from inside, for programs whose loop is written in Lua.
+--- The host as seen from Lua, for programs whose loop is written in Lua.
 ---
 ---     local hocket = require "hocket"
 ---     local smith = hocket.agent { name = "smith", prompt = "You are a smith." }
@@ -6,9 +6,9 @@
 ---     run:wait()                          -- a program with a loop of its own: `hocket.host:pump(2)` in each round,
 ---     print(run:done(), #run:events())    -- at most about 2 ms, until `run:done()`
 ---
---- There are three ways to an answer: ask (`run:done()`, `run:result()`), be called (`on_done`), or wait
---- in a coroutine of one's own, which hocket neither resumes nor yields: `run:await(coroutine.yield)`
---- calls the given function until the run is over. `run:wait()` blocks.
+--- There are three ways to get an answer: poll (`run:done()`, `run:result()`), a callback (`on_done`), or a wait in your own
+--- coroutine, which hocket neither resumes nor yields. `run:await(coroutine.yield)` calls the given function until the run is over.
+--- `run:wait()` blocks.
 local caught = require "hocket.internal.base.caught"
 local core = require "hocket.internal.core.host"
 local fiber = require "hocket.internal.core.fiber"
@@ -28,15 +28,15 @@ local function milliseconds(value, otherwise, where)
   return math.min(value, 1e9)
 end
 
---- Does what can be done now, for about so many milliseconds at most, without blocking. Not inside of a
---- run, and not where the event loop belongs to the program.
+--- Does what is possible now, for at most about this time, without blocking. Not allowed inside a run, or if the event loop belongs
+--- to the program.
 ---@param budget? number Milliseconds (1).
----@return boolean work_left Also work that waits for the network.
+---@return boolean work_left Includes work that waits for the network.
 function host:pump(budget)
   return core.pump(math.max(1, math.floor(milliseconds(budget, 1, "pump") * 1000)))
 end
 
---- Sleeps until something can be done, for at most so many milliseconds, then does it.
+--- Sleeps until there is something to do, for at most this time, then does it.
 ---@param timeout? number Milliseconds; without it there is no limit.
 ---@return boolean work_left
 function host:wait(timeout)
@@ -50,21 +50,21 @@ function host:fd()
   return core.fd()
 end
 
---- How long such a poll may sleep.
----@return number? milliseconds nil: for ever.
+--- The longest time that such a poll may sleep.
+---@return number? milliseconds nil: no limit.
 function host:timeout()
   local ms = core.timeout()
   if ms >= 0 then return ms end
 end
 
---- How much there is of what: runs, runs_ended, events, fibers, requests, tool_calls, lua_bytes.
+--- Counts: runs, runs_ended, events, fibers, requests, tool_calls, lua_bytes.
 ---@return table<string, integer>
 function host:stats()
   return core.stats()
 end
 
---- Closes the host that `require "hocket"` has made, before its state is closed: runs are cancelled,
---- sockets closed. A later `require "hocket"` makes a new one; modules of this one say that it is closed.
+--- Closes the host that `require "hocket"` has made, before its state is closed: runs are cancelled, connections closed. A later
+--- `require "hocket"` makes a new one; modules of the closed host raise an error.
 function host:close()
   if closed then return end
   core.close()
@@ -100,7 +100,7 @@ function host:load(name, text)
   return "buffer:" .. name
 end
 
---- The same with all agents and scripts of a directory, as they are now.
+--- The same for all agents and scripts of a directory, in their present form.
 ---@param name string
 ---@param dir string
 ---@return string? target
@@ -113,8 +113,8 @@ function host:load_dir(name, dir)
   return "buffer:" .. name
 end
 
---- An agent from a table, as a target: the keys of an agent file's head, and `prompt`. Agents that were made so can
---- name each other in `agents`, and tools of `host:tool` in `tools`.
+--- Makes an agent from a table a target: the keys of an agent file, and `prompt`. Such agents can name each other in `agents`, and
+--- tools of `host:tool` in `tools`.
 ---@param def table
 ---@return string? target
 ---@return hocket.Error?
@@ -133,9 +133,9 @@ function host:agent(def)
   return self:load("agents/" .. def.name .. ".md", "---\n" .. table.concat(head, "\n") .. "\n---\n" .. (def.prompt or "") .. "\n")
 end
 
---- Registers a function as a tool by its name: {name, description, parameters (JSON Schema), timeout (seconds), run,
---- on_cancel}. `run(args, call)` returns a text or a table for the model, or nil and what went wrong; or nothing at all, and
---- call:answer(value) or call:fail(message) is called later. An agent has the tool when its `tools` name it.
+--- Registers a function as a tool: {name, description, parameters (JSON Schema), timeout (seconds), run, on_cancel}. `run(args, call)`
+--- returns a text or a table for the model, or nil and an error message; or nothing, and calls call:answer(value) or
+--- call:fail(message) later. An agent has the tool if its `tools` names it.
 ---@param def table
 ---@return boolean? ok
 ---@return hocket.Error?
@@ -145,7 +145,7 @@ function host:tool(def)
   return attempt(require("hocket.internal.host.tools").keep, def)
 end
 
---- Takes such a tool back: its functions are not called any more, and calls that are open end with an error.
+--- Removes such a tool: its functions are no longer called, and open calls end with an error.
 ---@param name string
 ---@return boolean? ok
 ---@return hocket.Error?
@@ -154,16 +154,38 @@ function host:remove_tool(name)
   return attempt(require("hocket.internal.host.tools").take_back, name)
 end
 
+-- ---- Saving --------------------------------------------------------------------------------
+
+local function cannot_save()
+  return nil, system.error { code = "unsupported",
+    message = "runs in the program's own Lua state cannot be saved, as what they see of its tables stands in no log; hocket.open { store = \"memory\" } makes a host whose runs can" }
+end
+
+--- Runs of this host live in the program's own Lua state and cannot be saved; runs of a host from `hocket.open` can
+--- (docs/guides/games.md).
+---@return nil
+---@return hocket.Error `unsupported`
+function host:save()
+  return cannot_save()
+end
+
+--- The same: only a host from `hocket.open` can load saves.
+---@return nil
+---@return hocket.Error `unsupported`
+function host:restore()
+  return cannot_save()
+end
+
 -- ---- Telemetry -----------------------------------------------------------------------------
 
 ---@class hocket.Telling
 local Telling = {}
 Telling.__index = Telling
 
---- Tells a collector of the runs that begin from now on, as the variables of OpenTelemetry say (docs/telemetry.md).
----@param variables? table<string, string> What counts instead of the environment.
+--- Sends telemetry of new runs to a collector, by OpenTelemetry's variables (docs/guides/observability.md).
+---@param variables? table<string, string> Used instead of the environment.
 ---@return hocket.Telling? telling nil without an error: they name no collector.
----@return hocket.Error? `state`: somebody does so already; `invalid`.
+---@return hocket.Error? `state`: telemetry is already on; `invalid`.
 function host:telemetry(variables)
   if variables ~= nil then expect(variables, "table", 1, "telemetry") end
   local opened, err = require("hocket.internal.telemetry.service").open(variables)
@@ -171,7 +193,7 @@ function host:telemetry(variables)
   return setmetatable({ opened = opened }, Telling)
 end
 
---- Sends what there is, and ends it: inside of a fiber as everything that waits, elsewhere it blocks.
+--- Sends the rest and ends telemetry. Waits inside a fiber; elsewhere it blocks.
 ---@param seconds? number At most (3).
 ---@return {sent: table<string, integer>, dropped: table<string, integer>} By signal: traces, metrics, logs.
 function Telling:close(seconds)
@@ -189,9 +211,9 @@ end
 
 -- ---- Looking into it ---------------------------------------------------------------------
 
---- Lets this process's owner attach to the host with `hocket attach NAME` (docs/attach.md): look at its runs, agents, boards and
---- events, and act on them. `look = true`: nothing can be changed. `root`: what root may do, who is refused by default.
----@param name? string The process's number when nil; a path to a socket has a '/' in front.
+--- Allows this process's owner to use `hocket attach NAME` (docs/guides/observability.md): to look at its runs, agents, boards and
+--- events, and to control them. `look = true`: only look. `root`: what root may do; refused by default.
+---@param name? string Default: the process number; a path to a socket begins with '/'.
 ---@param options? {look?: boolean, root?: "none"|"look"|"all"}
 ---@return string? name
 ---@return hocket.Error? `exists`: the name is taken.
@@ -199,7 +221,7 @@ function host:offer(name, options)
   return require("hocket.internal.host.offer").open(name, options)
 end
 
---- Takes offers back: the one of that name, or all.
+--- Ends offers: the one with this name, or all.
 ---@param name? string
 ---@return boolean was_offered
 function host:withdraw(name)
@@ -208,7 +230,7 @@ end
 
 -- ---- What was started ---------------------------------------------------------------------
 
---- A run that goes on while the program does.
+--- A run that works while the program continues.
 ---@class hocket.Started
 local Started = {}
 Started.__index = Started
@@ -219,7 +241,7 @@ function Started:done()
   return self.outcome ~= nil
 end
 
---- What became of it; nothing while it goes on.
+--- Its result; nothing while it works.
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function Started:result()
@@ -227,18 +249,28 @@ function Started:result()
   return self.outcome[1], self.outcome[2]
 end
 
---- Cancels it, down to its sockets. It ends in the next `pump`.
+--- Cancels it and closes its connections. It ends in the next `pump`.
 ---@return boolean was_running
 function Started:cancel()
-  return not self.outcome and self.fiber:cancel()
+  if self.outcome then return false end
+  if self.begun then return self.fiber:cancel() end
+  self.given_up = true -- a fiber that never begins could not end it
+  return true
 end
 
---- Lets it finish what it is at, and answer: every agent makes one more call at most, without tools.
+--- Lets it finish its current work and answer: every agent makes at most one more call, without tools.
 ---@return boolean was_running
 function Started:stop()
   if self.outcome or not self.journal then return false end
   require("hocket.internal.run.run").stop(self.journal)
   return true
+end
+
+--- See host:save.
+---@return nil
+---@return hocket.Error `unsupported`
+function Started:save()
+  return cannot_save()
 end
 
 -- What is asked of the run itself, once it has begun.
@@ -250,21 +282,21 @@ local function of_run(started, name, ...)
   return ok, err
 end
 
---- Answers one of its open questions, by the id in its event: question_asked, approval_requested, or
---- input_requested of a conversation, whose next turn the text is; an empty text ends a conversation.
+--- Answers an open question, by the id in its event: question_asked, approval_requested, or input_requested of a conversation, for
+--- which the text is the next message; an empty text ends the conversation.
 ---@param question string
 ---@param text string
 ---@return boolean?
----@return hocket.Error? `not_found`, or `invalid` when the text is no answer: the question stays open.
+---@return hocket.Error? `not_found`; or `invalid` if the text is no answer: the question stays open.
 function Started:answer(question, text)
   return of_run(self, "answer", question, text)
 end
 
---- Sends it a message: what hocket.signal(name) in it waits for, or is going to.
+--- Sends a signal, which hocket.signal(name) in the run receives.
 ---@param name string
 ---@param value any Data.
 ---@return boolean?
----@return hocket.Error? `limit` when 1000 messages wait to be taken.
+---@return hocket.Error? `limit` if 1000 signals already wait.
 function Started:signal(name, value)
   return of_run(self, "signal", name, value)
 end
@@ -321,7 +353,7 @@ function Started:events()
   return list
 end
 
--- Bytes of text that nobody has asked for, at most: then all that is older goes, since the answer has it.
+-- Bytes of text that nobody has asked for, at most: then everything that is older goes, since the answer has it.
 local MAX_DELTAS = 1 << 20
 
 function Started:keep_delta(event)
@@ -391,8 +423,10 @@ end
 local function run_target(started, target, input, options, on_event)
   local id = system.run_id()
   started.journal = journals.new { run = id }
+  local runner = on_event and require "hocket.internal.runner.run_agent"
   local listener, deliver
-  if on_event then listener, deliver = require("hocket.internal.runner.run_agent").listen({ journal = started.journal }, on_event) end
+  if runner then listener, deliver = runner.listen({ journal = started.journal }, on_event) end
+  local left <close> = runner and runner.rest(deliver)
   local args = { target = target, input = input, options = options, tell_delta = started:delta_teller(on_event, deliver) }
   local result, err = require "hocket.internal.runner.run_target"(args, started.journal, id)
   if listener then listener:wait() end
@@ -400,13 +434,19 @@ local function run_target(started, target, input, options, on_event)
   return result, err
 end
 
--- The outcome stands before anybody hears of it, whatever happens in `work`.
+-- The work of a run that was cancelled before it began.
+local function nothing()
+  return nil, { code = "cancelled", message = "cancelled" }
+end
+
+-- The outcome stands before anybody learns of it, whatever happens in `work`.
 ---@async
 local function perform(started, work, on_done)
+  started.begun = true
   local settled <close> = setmetatable({}, { __close = function()
     started:end_with { code = "cancelled", message = "cancelled" }
   end })
-  local ok, reply, err = pcall(work)
+  local ok, reply, err = pcall(started.given_up and nothing or work)
   if not ok then reply, err = nil, caught.error(reply) end
   if type(err) == "table" then system.error(err) end
   started.outcome, under_way[started] = { reply, err }, nil

@@ -1,4 +1,4 @@
---- Agents that can be changed while they are at work: the newest good generation of a directory, and the last ones before it.
+--- Live agents: reloads a directory when its files change, and keeps its last valid generations.
 ---
 ---     local hocket = require "hocket"
 ---     local fs, live = require "hocket.fs", require "hocket.live"
@@ -10,9 +10,10 @@
 ---
 ---     a file changes ──> debounce ──> stage ──> validate ──> swap ──> agent_reloaded
 ---                                              │
----                                              └─ wrong ──> the last good one stays ──> agent_reload_failed
+---                                              └─ invalid ──> the last valid generation stays ──> agent_reload_failed
 ---
---- Runs keep the generation that they began with; new ones take the newest.
+--- A run keeps its generation until it ends. A new run gets the newest one.
+local arguments = require "hocket.internal.base.arguments"
 local caught = require "hocket.internal.base.caught"
 local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
@@ -25,7 +26,7 @@ local views = require "hocket.internal.live.view"
 local wake_all = require "hocket.internal.base.wake_all"
 local watches = require "hocket.internal.core.watch"
 local failed = require("hocket.internal.core.system").error
--- all that proves a state, which is needed when the files have been read
+-- everything that proves a state, which is needed when the files have been read
 local generation = require "hocket.internal.base.lazy" "hocket.internal.live.generation"
 
 local live = {}
@@ -43,7 +44,7 @@ local TRIES = 5
 
 ---@class hocket.Live
 ---@field path string
----@field kept hocket.Generation[] The newest last.
+---@field kept hocket.Generation[] The newest is the last.
 local Live = {}
 Live.__index = Live
 
@@ -60,7 +61,7 @@ local function trimmed(path)
   return (path:gsub("(.)/+$", "%1"))
 end
 
---- All that is live, by path.
+--- Returns all live paths.
 ---@return hocket.Live[]
 function live.all()
   local list = {}
@@ -69,10 +70,11 @@ function live.all()
   return list
 end
 
---- What is live at a path, or nil.
+--- Returns the live object of a path, or nil.
 ---@param path string
 ---@return hocket.Live?
 function live.at(path)
+  arguments("live.at", 1, "string", path)
   local abs = views.absolute(path)
   if by_path[abs] then return by_path[abs] end
   local real = fs.real(path)
@@ -81,10 +83,11 @@ function live.at(path)
   end
 end
 
---- What is live at a path, or at a directory above it: of several the nearest.
+--- Returns the live object of a path, or of the nearest directory above it.
 ---@param path string
 ---@return hocket.Live?
 function live.covering(path)
+  arguments("live.covering", 1, "string", path)
   local exact, nearest = live.at(path), nil
   if exact then return exact end
   for _, one in pairs(by_path) do
@@ -145,12 +148,13 @@ local function warn_if_kept(path)
   run:emit("warning", { message = ("%s is watched by a run that is kept, which goes on with the files that it began with: run this script with --store off"):format(path) })
 end
 
---- Loads a directory, an agent or a script, to be changed from now on. A second time for the same path
---- gives the same.
+--- Loads a directory, an agent or a script, and reloads it from now on. A second call for the same path returns the same
+--- object.
 ---@param path string
 ---@return hocket.Live?
 ---@return hocket.Error? problem With `file` and `line`.
 function live.open(path)
+  arguments("live.open", 1, "string", path)
   path = trimmed(path)
   local known = live.at(path)
   if known then return known end
@@ -168,13 +172,13 @@ function live.open(path)
   return self
 end
 
---- The newest good generation: what a new run begins with.
+--- The newest valid generation. A new run starts with it.
 ---@return hocket.Generation
 function Live:current()
   return self.kept[#self.kept]
 end
 
---- What a path at or below the one that is watched stands for, in the newest good generation.
+--- Finds the target of a path in the newest valid generation.
 ---@param path string
 ---@return {kind: string, path: string, dir: string, agent?: hocket.Agent, generation: hocket.Generation}?
 ---@return hocket.Error?
@@ -184,12 +188,12 @@ function Live:target(path)
   return generation.target(now, path)
 end
 
--- That memory or descriptors are out says nothing of the files: they are looked at again.
+-- That memory or descriptors are out says nothing of the files: they are checked again.
 local function passes(problem)
   return caught.no_memory(problem) or problem.retryable == true
 end
 
--- What is tried again is told once.
+-- What is tried again is reported once.
 local function failed_event(self, problem)
   local again, before = passes(problem) and problem.message or nil, self.again
   self.failed, self.again = true, again
@@ -210,9 +214,9 @@ local function take(self)
     changed = json.array(before.view:changes(made.view)) }
 end
 
---- Looks at the files. Content that was looked at before, good or not, is not looked at again. A change that could
---- not be taken and was undone is told as well: with nothing in `changed`, and the generation that stayed.
----@return {type: "agent_reloaded"|"agent_reload_failed", [string]: any}? event nil when nothing changed, and outside of a fiber also while another look is under way.
+--- Checks the files for changes. It skips content that it has checked before. It also reports a change that was invalid
+--- and has been undone: `changed` is empty, and the generation is the same.
+---@return {type: "agent_reloaded"|"agent_reload_failed", [string]: any}? event nil: nothing has changed; outside a fiber also: another check is in progress.
 function Live:check()
   if not enter(self) then return nil end
   local closing <close> = setmetatable({}, { __close = function() leave(self) end })
@@ -228,8 +232,8 @@ function Live:check()
   return { type = "agent_reloaded", path = self.path, generation = before.number, hash = before.hash, changed = json.array {} }
 end
 
---- Goes back to an earlier generation, which becomes the newest under a number of its own. It stays
---- until a file changes again.
+--- Returns to an earlier generation, which becomes the newest under a new number. It stays until a file changes again.
+---@param n? integer How many generations back. Default: 1.
 ---@param n? integer How many generations back; 1.
 ---@return hocket.Generation?
 ---@return hocket.Error?
@@ -290,10 +294,9 @@ local function look(self)
   return failed_event(self, caught.error(event))
 end
 
---- Watches until the running fiber is cancelled: `tell(event)` is told of every new generation and of
---- every one that could not be. Directories that appear are watched as well, and so is what links lead to.
---- Where the system cannot tell of changes (too many directories, a file system of a network) the files are looked
---- at every two seconds; a `warning` says so, once.
+--- Watches until the running fiber is cancelled. It calls `tell(event)` for each new generation and for each invalid
+--- change. It also watches new directories and the targets of links. If the system cannot report changes (too many directories, a
+--- network file system), it checks the files every two seconds, and a `warning` reports this once.
 ---@async
 ---@param tell fun(event: table)
 function Live:watch(tell)
@@ -312,7 +315,7 @@ function Live:watch(tell)
   end
 end
 
---- Forgets it: a later open begins anew.
+--- Closes the live object. A later `open` loads the files again.
 function Live:close()
   by_path[self.key] = nil
 end

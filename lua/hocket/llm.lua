@@ -6,6 +6,7 @@
 ---     history:user "How old are the trees?"
 ---     local reply = assert(hocket.llm.call(model, history, { system = "You are short.", max_tokens = 200 }))
 ---     print(reply.text, reply.usage.output)
+local arguments = require "hocket.internal.base.arguments"
 local calls = require "hocket.internal.models.calls"
 local core = require "hocket.internal.core.llm"
 local race = require "hocket.internal.base.lazy" "hocket.internal.models.race"
@@ -18,31 +19,31 @@ local llm = {}
 ---@field cached? integer
 ---@field cache_write? integer
 ---@field reasoning? integer
----@field cost? number USD; nil when the price or a count is not known.
+---@field cost? number USD; nil if the price or a count is unknown.
 
 ---@class hocket.Reply
----@field text string Without what the model thinks aloud in it (`<think>…</think>`).
----@field reasoning? string What it thinks, as the server says or in tags of its text.
----@field in_tags? boolean Whether some of that stood in tags of its text.
+---@field text string Without reasoning in tags (`<think>…</think>`).
+---@field reasoning? string The reasoning, from the server's field or from tags in the text.
+---@field in_tags? boolean Whether some of the reasoning was in tags.
 ---@field refusal? string
 ---@field calls {id: string, name: string, arguments: string}[] Tool calls to run; arguments as the model wrote them.
----@field finish "stop"|"length"|"tool_calls"|"content_filter"|"refusal"|"budget"|"turns"|"loop"|"stopped" The last five, and `cut`, of a session's answer alone.
----@field cut? hocket.Cut Why it is not a whole answer.
----@field stage_cut? hocket.StageCut Of a chain of handoffs whose answer is whole: the first stage that was not.
----@field partial? hocket.Shortfall[] Of a run of its own (hocket.run), as what follows: what the answer was made without.
+---@field finish "stop"|"length"|"tool_calls"|"content_filter"|"refusal"|"budget"|"turns"|"loop"|"stopped" Only a session's answer has the last five, and `cut`.
+---@field cut? hocket.Cut Why the answer is incomplete.
+---@field stage_cut? hocket.StageCut For a complete answer of a chain of handoffs: the first incomplete stage.
+---@field partial? hocket.Shortfall[] For a run (hocket.run): the failures behind the answer.
 ---@field models? string[] The models that answered.
----@field simulated? boolean Whether one of them is a simulated one.
----@field sources? {url: string, title?: string}[] Of a session's answer: what the provider's own tools found for it.
----@field made? {kind: string, mime: string, path?: string, data: string}[] Of a session's answer: pictures and recordings that the model has made. Path: of the file below the run's workdir.
----@field paused? boolean The model is at work with tools of the provider's own (Anthropic's pause_turn), or has made the conversation shorter (compaction): it goes on when the same history is sent again.
+---@field simulated? boolean Whether a simulated model answered.
+---@field sources? {url: string, title?: string}[] For a session's answer: the results of the provider's own tools.
+---@field made? {kind: string, mime: string, path?: string, data: string}[] For a session's answer: pictures and audio that the model has made, with the path below the run's workdir.
+---@field paused? boolean The provider has paused the turn, for its own tools (Anthropic's pause_turn) or compaction: send the same history again to continue.
 ---@field usage hocket.Usage
----@field cost? number As usage.cost.
----@field model string As the provider names it.
+---@field cost? number The same as usage.cost.
+---@field model string The provider's name of the model.
 ---@field id string
----@field seconds number Of the attempt that succeeded.
----@field first_seconds? number To the first event.
----@field waited number Seconds that this attempt was held back by the rate limit.
----@field attempts integer With the model that answered.
+---@field seconds number Duration of the successful attempt.
+---@field first_seconds? number Time to the first event.
+---@field waited number Seconds that the rate limit delayed this attempt.
+---@field attempts integer Attempts with the model that answered.
 ---@field fallbacks? {from: string, to: string, reason: string, message: string}[] Models that were given up.
 ---@field answered_by hocket.Model
 
@@ -52,17 +53,22 @@ function llm.history()
   return core.history()
 end
 
---- Sends the history and waits for the reply, which is added to the history. Waits for the provider's rate limit, tries
---- again what is worth it, and goes on to the model's fallbacks.
+--- Sends the history and waits for the reply, which is added to the history. Respects the provider's rate limit, retries where that
+--- can help, and uses the model's fallbacks.
 ---@async
----@param model hocket.Model|(hocket.Model|string)[] One, or several: each of the others is asked when the one before it failed.
+---@param model hocket.Model|(hocket.Model|string)[] One, or several: each is asked if the one before it failed.
 ---@param history hocket.History
----@param request table system, tools, temperature …; retries (2), timeout (seconds, over everything), connect_timeout (10), first_timeout (600: to the first event), idle_timeout (600: between two), max_wait (120: the longest wait that a provider may ask for).
----@param on_delta? fun(kind: "text"|"reasoning", text: string) From the first delta on nothing is tried again.
----@param emit? fun(type: string, payload: table) Told of model_retry and model_fallback; default: the run's events.
+---@param request table system, tools, temperature …; retries (2), timeout (seconds, for everything), connect_timeout (10), first_timeout (600: to the first event), idle_timeout (600: between two), max_wait (120: the longest wait that a provider may ask for).
+---@param on_delta? fun(kind: "text"|"reasoning", text: string) After the first delta the call is not retried.
+---@param emit? fun(type: string, payload: table) Receives model_retry and model_fallback; default: the run's events.
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function llm.call(model, history, request, on_delta, emit)
+  arguments("llm.call", 1, "table", model)
+  arguments("llm.call", 2, "userdata", history)
+  arguments("llm.call", 3, "table", request)
+  arguments("llm.call", 4, "function?", on_delta)
+  arguments("llm.call", 5, "function?", emit)
   return calls.call(model, history, request, on_delta, emit)
 end
 
@@ -71,22 +77,27 @@ end
 ---@async
 ---@param spec table Models or their ids as a list; history, request?, emit?
 ---@return hocket.Reply?
----@return hocket.Error? The last one's, when all failed.
+---@return hocket.Error? The last error, if all failed.
 function llm.race(spec)
+  arguments("llm.race", 1, "table", spec)
   if #spec == 0 then error("bad argument #1 to 'race' (at least one model expected)", 2) end
   return race.run(spec)
 end
 
---- Asks a model, and once more (or another one) when it has not answered after `after` seconds:
---- the first good reply wins. A failure starts the next one at once.
+--- Asks a model, and a second time (or another model) if it has not answered after `after` seconds: the first good reply wins. A
+--- failure starts the next call at once.
 ---@async
 ---@param model hocket.Model
 ---@param history hocket.History
 ---@param request table
----@param opts {after: number, max?: integer, models?: (hocket.Model|string)[], emit?: function} max: calls at most (2); models: for the further ones.
+---@param opts {after: number, max?: integer, models?: (hocket.Model|string)[], emit?: function} max: the most calls (2); models: for the further calls.
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function llm.hedge(model, history, request, opts)
+  arguments("llm.hedge", 1, "table", model)
+  arguments("llm.hedge", 2, "userdata", history)
+  arguments("llm.hedge", 3, "table", request)
+  arguments("llm.hedge", 4, "table", opts)
   if type(opts.after) ~= "number" or opts.after < 0 then error("bad option 'after' (seconds expected)", 2) end
   return race.hedge(model, history, request, opts)
 end

@@ -1,4 +1,4 @@
---- Scripts in other languages that become Lua: a function for each ending of file names.
+--- Loads scripts in other languages that compile to Lua: one function for each file name ending.
 ---
 ---     local hocket = require "hocket"
 ---     function hocket.loaders.shout(text, name)          -- x.shout: what it holds is said loudly
@@ -6,12 +6,12 @@
 ---       return ("return %q"):format(text:upper())
 ---     end
 ---
---- A loader is given the text and the file's name, and returns Lua source, whose lines should be those of the text, since
---- messages name them; and where they are not, also a function from a line of the Lua to one of the text, for
---- messages about its syntax. Or it returns nil and "name:line: what is wrong". From then on main scripts, modules for
---- `require`, and what is watched may have that ending; the scripts of mods are Lua alone.
+--- A loader receives the text and the file's name, and returns Lua source. Its lines should match the lines of the text,
+--- since messages name them. If they do not, the loader also returns a function from a line of the Lua to a line of the
+--- text. For a mistake it returns nil and "name:line: what is wrong". Main scripts, modules for `require` and watched
+--- files may then have this ending; scripts of mods must be Lua.
 ---
---- Fennel (`fnl`) and Teal (`tl`) are there: where `require "fennel"`, or `require "tl"`, finds the compiler.
+--- Fennel (`fnl`) and Teal (`tl`) work if `require "fennel"`, or `require "tl"`, finds the compiler.
 local loaders = {}
 
 -- A compiler that is a module of somebody's, as it is installed for this Lua.

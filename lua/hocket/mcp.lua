@@ -1,4 +1,4 @@
---- MCP servers: tools, resources and prompts that other programs offer, by the Model Context Protocol.
+--- MCP servers and clients. Servers offer tools, resources and prompts over the Model Context Protocol.
 ---
 ---     local hocket = require "hocket"
 ---     local files, err = hocket.mcp.connect { name = "files", command = "no-such-server", args = { "." } }
@@ -10,8 +10,8 @@
 ---       print(err.message)
 ---     end
 ---
---- An agent has the tools of a server by its key `mcp:` (docs/mcp.md); this is for scripts that talk with one themselves. Both
---- revisions of the protocol are spoken, over a program's standard input and output and over HTTP.
+--- The key `mcp:` of an agent's file gives an agent the tools of a server (docs/guides/mcp.md). This module is for scripts that
+--- talk with a server themselves. It supports both revisions of the protocol, over a program's standard input and output and over HTTP.
 local client = require "hocket.internal.mcp.client"
 local fiber = require "hocket.internal.core.fiber"
 local lazy = require "hocket.internal.base.lazy"
@@ -22,9 +22,9 @@ local http = lazy "hocket.internal.mcp.server_http"
 
 local mcp = {}
 
---- Connects to a server. What is started or asked here is the script's own word: nobody else is asked. `name` is for messages; the
---- other fields of the server are those of `mcp:` in an agent's head. `elicit(params)` answers what a server asks a person,
---- with {action = "accept", content = {…}}, or {action = "decline"}; `log(params)` gets what a server logs.
+--- Connects to a server. It starts the script's server without asking a person. `name` appears in messages; the other fields
+--- are those of `mcp:` in an agent's file. The server's questions to a person go to `elicit(params)`, which returns
+--- {action = "accept", content = {…}} or {action = "decline"}. The server's log messages go to `log(params)`.
 ---@async
 ---@param server {name: string, command?: string, args?: string[], env?: table<string, string>, cwd?: string, url?: string, headers?: table<string, string>, elicit?: fun(params: table): table, log?: fun(params: table)}
 ---@return hocket.McpClient?
@@ -59,12 +59,13 @@ local function serve(spec)
   return serve_on(spec, stream)
 end
 
---- Serves over this process's standard input and output, until its input ends; with `port` over HTTP at http://127.0.0.1:PORT/mcp,
---- to whoever sends `token` as a bearer (false: to every program of this machine). `tools` are {name, description, parameters, output,
---- task, run(args, at)}, tools of hocket.tool, or names of tools that the program has registered; `targets` are agents, teams and
---- scripts as `hocket run` takes them, with `options` of their runs. `resources` are {uri, name, mimeType, read(uri, at)}, `templates`
---- {uriTemplate, …, read(uri, at, values)}, `prompts` {name, description, arguments, get(args, at)}. In a function `at` tells and
---- asks the client: at:progress(n, total, text), at:log(level, data), at:elicit(question), at:sample(params), at:roots().
+--- Serves over this process's standard input and output until the input ends. With `port` it serves over HTTP at
+--- http://127.0.0.1:PORT/mcp, for clients that send `token` as a bearer token; `token = false` admits every program of this machine.
+--- `tools` are tables {name, description, parameters, output, task, run(args, at)}, tools of hocket.tool, or names of tools that the
+--- program has registered. `targets` are agents, teams and scripts, as for `hocket run`; `options` are the options of their runs.
+--- `resources` are {uri, name, mimeType, read(uri, at)}, `templates` {uriTemplate, …, read(uri, at, values)}, `prompts` {name,
+--- description, arguments, get(args, at)}. The functions reach the client through their argument `at`: at:progress(n, total, text),
+--- at:log(level, data), at:elicit(question), at:sample(params), at:roots().
 ---@async
 ---@param spec {name?: string, version?: string, title?: string, instructions?: string, tools?: (table|string)[], targets?: string[], options?: table, all?: boolean, resources?: table[], templates?: table[], prompts?: table[], port?: integer, token?: string|false}
 ---@return true? ended

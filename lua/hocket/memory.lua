@@ -1,11 +1,12 @@
---- Notes that outlive runs: in the host's store, or as Markdown files in a folder. `memory:` in an agent's file gives it tools
---- for them; this is for scripts. See docs/memory.md.
+--- Notes that outlive runs, stored in the host's store or as Markdown files in a folder. The key `memory:` of an agent's file
+--- gives an agent tools for notes. This module is for scripts. See docs/guides/sessions-and-memory.md.
 ---
 ---     local hocket = require "hocket"
 ---     local notes = assert(hocket.memory { name = "shop", folder = "notes" })
 ---     assert(notes:write("Ann is allergic to nuts."))
 ---     print(notes:search("allergic")[1].text)
 local account = require "hocket.internal.models.account"
+local arguments = require "hocket.internal.base.arguments"
 local embeddings = require "hocket.internal.base.lazy" "hocket.internal.models.embeddings"
 local effects = require "hocket.internal.base.effects"
 local files = require "hocket.internal.run.memory_files"
@@ -22,13 +23,13 @@ memory.NOTE, memory.NOTES, memory.BYTES = 8192, 10000, 16 << 20
 ---@class hocket.Note
 ---@field id string
 ---@field text string
----@field labels integer Where its text came from: bits of hocket's labels.
----@field from table<string, string> Who wrote it: `agent`, `run`.
+---@field labels integer Where its text came from, as bits of hocket's labels.
+---@field from table<string, string> Its author: `agent`, `run`.
 ---@field created_ms integer
 ---@field updated_ms integer Milliseconds since 1970.
 
 ---@class hocket.Memory
----@field key string What the store calls it.
+---@field key string Its name in the store.
 ---@field folder? string
 local Memory = {}
 Memory.__index = Memory
@@ -135,10 +136,10 @@ end
 
 --- Writes a note.
 ---@async
----@param text string 8192 bytes at most.
----@param opts? {id?: string, labels?: integer, from?: table<string, string>} id: the note that it takes the place of, or is to be.
+---@param text string Up to 8192 bytes.
+---@param opts? {id?: string, labels?: integer, from?: table<string, string>} id: the note to replace, or the id of the new note.
 ---@return string? id
----@return hocket.Error? `limit`: 10,000 notes or 16 MiB are there.
+---@return hocket.Error? `limit`: the memory already has 10,000 notes or 16 MiB.
 function Memory:write(text, opts)
   opts = opts or {}
   local ok, err = check_text(text)
@@ -149,10 +150,10 @@ function Memory:write(text, opts)
   return ok and id, err
 end
 
---- The notes that have words of a text, or, where there is a model for vectors, mean something near it, the best first; without a text the newest.
+--- Finds notes, the best first, by the words of a text. With a model for vectors it also finds notes of similar meaning. Without a text it lists the newest notes.
 ---@async
----@param query? string Words; no character of it means anything else.
----@param limit? integer 20; 1000 at most.
+---@param query? string Words. No character has a special meaning.
+---@param limit? integer Default: 20. Maximum: 1000.
 ---@return hocket.Note[]?
 ---@return hocket.Error?
 function Memory:search(query, limit)
@@ -165,7 +166,7 @@ function Memory:search(query, limit)
   return near and merged(found, near, limit), wrong
 end
 
---- One note.
+--- Reads one note.
 ---@async
 ---@param id string
 ---@return hocket.Note?
@@ -177,7 +178,7 @@ function Memory:read(id)
   return list and list[1], err
 end
 
---- Removes a note for good.
+--- Removes a note permanently.
 ---@async
 ---@param id string
 ---@return true? forgotten
@@ -198,18 +199,19 @@ local function key_of(spec, scope)
   return ("%s:%s%s@%s"):format(scope, spec.name, scope == "agent" and "/" .. tostring(spec.agent) or "", project)
 end
 
--- Whose it is, in a run of a client of `hocket serve` (endpoints/desk.lua): of nobody else, and not of the account that serves.
+-- The owner, in a run of a client of `hocket serve`: this client alone, and not the account that serves.
 local function client_of(run)
   return run and type(run.options.memory_of) == "string" and run.options.memory_of or nil
 end
 
---- Opens a memory, which need not be there yet. `name`: letters, digits, - and _. `scope`: `user`, `project` (of the folder `project`, the current one
---- when left out) or `agent` (of the one called `agent` there). `folder`: notes are Markdown files in it. `model` makes vectors of what is written and searched
---- (`HOCKET_EMBED_MODEL` when left out; without either there are none).
+--- Opens a memory. A memory that does not exist yet is empty. `name` has letters, digits, - and _. `scope` is `user`, `project` (of the folder `project`;
+--- default: the current folder) or `agent` (of the agent `agent` there). With `folder` the notes are Markdown files in that folder. `model` computes vectors for
+--- notes and searches (default: `HOCKET_EMBED_MODEL`; without a model there are no vectors).
 ---@param spec {name: string, scope?: "user"|"project"|"agent", folder?: string, project?: string, agent?: string, model?: string}
 ---@return hocket.Memory?
 ---@return hocket.Error?
 function memory.open(spec)
+  arguments("memory.open", 1, "table|string", spec)
   local scope = spec.scope or "project"
   if type(spec.name) ~= "string" or not spec.name:find "^[%w][%w_-]*$" or #spec.name > 64 then
     return failed("invalid", "'%s' is no name for a memory: letters, digits, - and _, 64 at most", tostring(spec.name))
@@ -221,13 +223,13 @@ function memory.open(spec)
   return setmetatable({ key = key, folder = folder, model = spec.model }, Memory)
 end
 
---- A memory by the name that the store has for it.
+--- Opens a memory by its name in the store.
 ---@internal
 function memory.of(key)
   return setmetatable({ key = key }, Memory)
 end
 
---- All memories of the store: what each is called there, how many notes it has and how many bytes.
+--- Lists all memories of the store, with the number of their notes and bytes.
 ---@async
 ---@return {key: string, notes: integer, bytes: integer, updated_ms: integer}[]?
 ---@return hocket.Error?

@@ -1,10 +1,11 @@
---- Models: from "provider/model" to something that can be called.
+--- Models: finds the model for a text such as "provider/model".
 ---
 ---     local hocket = require "hocket"
 ---     local id, why = hocket.model.default(true) -- the scripted model where there is no other
 ---     local model = assert(hocket.model.resolve(id))
 ---     print(model.id, why, model.simulated)
-local bundle_files = require "hocket.internal.base.bundle_files"
+local arguments = require "hocket.internal.base.arguments"
+local bundle_files = require "hocket.internal.base.sources.bundle"
 local bodies = require "hocket.internal.base.lazy" "hocket.internal.models.body"
 local cassette = require "hocket.cassette"
 local key_commands = require "hocket.internal.base.lazy" "hocket.internal.models.key_command"
@@ -158,7 +159,7 @@ local function make(name, def, how, base, key, access)
 end
 
 -- By declaration, what was made of it: one for each name, base and key, and `last`. A declaration
--- that was replaced takes all that with it.
+-- that was replaced takes all of that with it.
 local opened = setmetatable({}, { __mode = "k" })
 
 local function open(name, def, base, key, server)
@@ -181,17 +182,18 @@ end
 ---@field id string "provider/model"
 ---@field provider_name string
 ---@field name string The model's name at the provider.
----@field fallbacks? (hocket.Model|string)[] Who is asked, in order, when this one fails.
+---@field fallbacks? (hocket.Model|string)[] The models that are called, in order, if this one fails.
+---@field package given_up? {from: string, to: string, reason: string, message: string}[] What stood before it and could not be resolved.
 ---@field handle userdata
 ---@field simulated boolean
 ---@field protocol string
----@field calls_in_text? boolean Calls that it writes as text are calls.
----@field format_last? boolean It calls no tool where a format of the answer is asked for: that goes with the last turn only.
----@field keys? hocket.KeyCommand Who gives its key.
----@field provider? hocket.Provider As it was declared then; nil for the scripted model.
----@field server? string Which of the known servers answers there (internal/models/known_server.lua).
----@field choice_of? fun(choice: string): string? What a choice of tools becomes there.
----@field no_tools? hocket.Error Why it cannot be asked with tools.
+---@field calls_in_text? boolean It can write tool calls as text.
+---@field format_last? boolean It calls no tools while a format of the answer is requested, so only the last turn requests it.
+---@field keys? hocket.KeyCommand The command that gives its key.
+---@field provider? hocket.Provider Its provider's declaration; nil for the scripted model.
+---@field server? string The known kind of server (internal/models/known_server.lua).
+---@field choice_of? fun(choice: string): string? Translates a choice of tools for the server.
+---@field no_tools? hocket.Error Why it cannot be called with tools.
 ---@field lacks? hocket.Error It can only be recalled from the log of a run: what is missing for more.
 
 -- In a replay nobody is called, so that no key is needed where there was one.
@@ -204,8 +206,8 @@ local function may_call(provider_name, def, key)
   end)
 end
 
--- Whether the log of the run that goes on has a call of this model still to come, or the question which server it is at, which comes
--- before it: then nothing is needed until that is used up. A worker that lacks something leaves the run to others before that.
+-- Whether the log of the current run still has a call of this model, or the earlier question which server it is at. Then nothing is
+-- needed until the log is used up. A worker that lacks something leaves the run to others before that.
 local function was_called(provider_name, name)
   if name == nil or not kept.is_replay() or bundle_files.here() then return false end
   return kept.comes("model", ("model=%s/%s\n"):format(provider_name, name)) or kept.comes("server", ("provider=%s\n"):format(provider_name))
@@ -255,11 +257,12 @@ local function unknown(provider_name, id)
     and (": did you mean '%s'?"):format(near) or (" (there are: sim, %s)"):format(table.concat(providers.names(), ", "))))
 end
 
---- Whether a text names a model of a provider that there is. Nobody is asked, and no key looked for.
+--- Tells whether a text names a model of a known provider. It sends no request and looks for no key.
 ---@param id string
----@return boolean? yes False: it has not the form of a name.
+---@return boolean? yes false: the text is not a model's name.
 ---@return hocket.Error?
 function model.is_known(id)
+  arguments("model.is_known", 1, "string", id)
   local name = id:match "^([%w_-]+)/.+$" or id
   if providers.get(name) or providers.of_model(id) or name == "sim" or name:find "^sim%-" then return true end
   if name == id then return false end
@@ -329,15 +332,16 @@ local function take_server(one, server)
   return one
 end
 
---- Resolves "provider/model", a provider's name for its default, or the name of a model that says whose it
---- is; "sim/NAME" is the scripted model over OpenAI's chat completions, "sim-anthropic/NAME",
---- "sim-gemini/NAME" … the same over that provider's protocol. Fails with "auth" when a key is needed and
---- missing, with "provider" when nobody knows it.
+--- Resolves "provider/model", a provider's name for its default model, or a model's name that determines
+--- its provider. "sim/NAME" is the scripted model over OpenAI's chat completions; "sim-anthropic/NAME",
+--- "sim-gemini/NAME" … use that provider's protocol. Fails with "auth" when a required key is missing,
+--- with "provider" for an unknown model.
 ---@async
 ---@param id string
 ---@return hocket.Model?
 ---@return hocket.Error?
 function model.resolve(id)
+  arguments("model.resolve", 1, "string", id)
   if not providers.get(id) then id = providers.of_model(id) or id end
   local provider_name, name = id:match "^([%w_-]+)/(.+)$"
   if not provider_name then provider_name, name = id, nil end
@@ -370,8 +374,8 @@ function model.resolve(id)
   }, server)
 end
 
---- The same once for many calls: what was found is kept in `known`, by id, and given again while its provider is
---- declared as it was. The scripted model is looked for each time; so is all that a recording has a say in.
+--- Resolves a model for many calls. It stores the result in `known`, by id, and returns it while the provider's declaration
+--- stays the same. A scripted model, and a model under a recording, is resolved each time.
 ---@async
 ---@param id string
 ---@param known table<string, hocket.Model>
@@ -387,23 +391,26 @@ function model.recall(id, known)
   return one, err
 end
 
---- Resolves the first of a list that can be resolved; the rest are its fallbacks.
+--- Resolves the first model of a list that can be resolved. The others become its fallbacks.
 ---@async
 ---@param ids string|string[]
----@param skipped? fun(from: string, to: string, err: hocket.Error) Told of each that cannot be.
+---@param skipped? fun(from: string, to: string, err: hocket.Error) Called for each model that cannot be resolved.
 ---@return hocket.Model?
----@return hocket.Error? The last one's.
+---@return hocket.Error? The last model's error.
 function model.choose(ids, skipped)
+  arguments("model.choose", 1, "string|table", ids)
+  arguments("model.choose", 2, "function?", skipped)
   if type(ids) == "string" then return model.resolve(ids) end
-  local err = failed { code = "invalid", message = "no model is named" }
+  local err, given_up = failed { code = "invalid", message = "no model is named" }, {}
   for i, id in ipairs(ids) do
     local one
     one, err = model.resolve(id)
     if one then
-      one.fallbacks = table.move(ids, i + 1, #ids, 1, {})
+      one.fallbacks, one.given_up = table.move(ids, i + 1, #ids, 1, {}), given_up[1] and given_up
       return one
-    elseif ids[i + 1] and skipped then
-      skipped(id, ids[i + 1], err)
+    elseif ids[i + 1] then
+      given_up[i] = { from = id, to = ids[i + 1], reason = err.code, message = err.message }
+      if skipped then skipped(id, ids[i + 1], err) end
     end
   end
   return nil, err
@@ -445,7 +452,7 @@ local function find_default_again()
   return found
 end
 
---- Whether this process has a model for those who name none; local servers are not looked for.
+--- Tells whether this process has a default model. It does not look for local servers.
 ---@return boolean
 ---@internal
 function model.has_default()
@@ -456,13 +463,13 @@ end
 local NO_MODEL = "there is no model to ask: no key is set, and no local server answers.\n"
   .. "Set OPENAI_API_KEY or another key ('hocket doctor' lists them), or name a model: --model or HOCKET_MODEL (sim needs no key)"
 
---- The model that is used when nobody named one: HOCKET_MODEL, else the first provider whose key is set, or whose base
---- URL is, else a local server that answers. Else there is none; the simulated model stands in only where that was
---- allowed: what it says must not be taken for an answer.
+--- Finds the default model: HOCKET_MODEL, then the first provider with a key or a base URL, then a local server that answers.
+--- If there is none, it returns the scripted model only with `simulate`, because a scripted text must not be taken for an
+--- answer.
 ---@async
----@param simulate? boolean Whether it is allowed.
+---@param simulate? boolean Whether the scripted model is allowed.
 ---@return string? id
----@return string|hocket.Error why For people; or what to do.
+---@return string|hocket.Error why The reason in words, or an error with the remedy.
 function model.default(simulate)
   local found = cassette.remember("default model", find_default_again)
   if found[1] then return found[1], found[2] end
@@ -471,13 +478,13 @@ function model.default(simulate)
   return failure("auth", NO_MODEL)
 end
 
---- A provider's key for who asks its server for something else than an answer; nil where none is needed.
+--- Finds a provider's key for requests other than model calls. It is nil if the provider needs no key.
 ---@async
 ---@param name string
 ---@param def hocket.Provider
 ---@return string? key
 ---@return hocket.Error? err
----@return hocket.KeyCommand? keys Who has given it.
+---@return hocket.KeyCommand? keys The command that gave it.
 ---@internal
 function model.key(name, def)
   local key, variable = find_key(def)
@@ -490,19 +497,22 @@ function model.key(name, def)
   if needs_key(def) then return failure("auth", ("%s needs a key: set %s"):format(name, variable)) end
 end
 
---- How many tokens a model takes: its window (what is sent and what is answered, together) and its longest answer, as far as
---- that is known. What is not in the table is learned from the first error that says so.
+--- The known limits of a model: its window (input and output together) and its longest output. If the table has no entry,
+--- hocket learns the limit from the first error that states it.
 ---@param id string "provider/model"
 ---@return {window: integer, output?: integer}?
 function model.window(id)
+  arguments("model.window", 1, "string", id)
   local known = windows.get(id)
   return known and { window = known.window, output = known.output }
 end
 
---- Says how large a model's window is, for all agents that ask it; nil: as the table has it.
+--- Sets the size of a model's window for all agents that use it. nil restores the table's value.
 ---@param id string "provider/model"
 ---@param window? {window: integer, output?: integer}
 function model.set_window(id, window)
+  arguments("model.set_window", 1, "string", id)
+  arguments("model.set_window", 2, "table?", window)
   if window and (math.type(window.window) ~= "integer" or window.window < 512) then
     error("bad argument #2 to 'set_window' ({window = tokens} expected, 512 at least)", 2)
   end

@@ -1,4 +1,4 @@
---- Agents at work, and what is around them: how one agent lets another work, and what a pattern is made of.
+--- Calls of agents: how one agent calls another, and the building blocks of patterns.
 ---
 ---     local hocket = require "hocket"
 ---     local function agent(name) return hocket.agent { name = name, prompt = "You are the " .. name .. "." } end
@@ -7,30 +7,37 @@
 ---     local framed = hocket.fence.wrap("result", writer.name, draft.text)
 ---     print(hocket.orchestrate.call(critic, "Judge this.\n" .. framed .. "\n" .. hocket.fence.note).text)
 ---
---- An agent's answer is a job of the broker; in it
+--- Each call of an agent is a job of the broker. The job goes through these stages:
 ---
 ---     advisors ──> session, or team ──> router's target ──> handoff ──> … ──> answer
----        └────── each is again an agent at work: a call, a job, with the same around it ──────┘
+---        └────── each of these calls agents in the same way: a call, a job, these stages ──────┘
 ---
---- An agent knows its own next step only. Whose answer it is in the end shows as it goes: the
---- terminal agent's. A session knows nothing of all this.
+--- An agent knows only its own next step. The agent that answers at the end of this chain is known only when it has been
+--- reached. A session knows nothing of the stages.
 local account = require "hocket.internal.models.account"
 local agents = require "hocket.agent"
+local arguments = require "hocket.internal.base.arguments"
 local broker = require "hocket.broker"
 local edition = require "hocket.internal.base.edition"
 local permission = require "hocket.permission"
 local fiber = require "hocket.internal.core.fiber"
-local flow = require "hocket.flow"
+local flow = require "hocket.internal.base.lazy" "hocket.flow"
 local lazy = require "hocket.internal.base.lazy"
-local fence = lazy "hocket.fence"
+local misuse = lazy "hocket.internal.base.misuse"
+local fence, suggest = lazy "hocket.fence", lazy "hocket.internal.base.suggest"
+local registered = require "hocket.internal.base.script.names"
 local scope = require "hocket.internal.session.scope"
 local Step = require "hocket.internal.work.step"
+local sources = require "hocket.internal.base.lazy" "hocket.internal.base.sources"
+local effects, file_labels = lazy "hocket.internal.base.effects", lazy "hocket.internal.run.file_labels"
+local workdir = lazy "hocket.internal.run.workdir"
 local system = require "hocket.internal.core.system"
 local failed = system.error
 
 local keys = lazy "hocket.internal.agents.keys"
 local media = lazy "hocket.internal.base.media"
 local pool, pool_caller = lazy "hocket.internal.pool.pool", lazy "hocket.internal.pool.caller"
+local checks, plan_mode = lazy "hocket.internal.work.check", lazy "hocket.internal.session.plan_mode"
 local contract, partial_result = lazy "hocket.internal.session.contract", lazy "hocket.internal.run.partial_result"
 
 local orchestrate = {}
@@ -41,16 +48,130 @@ orchestrate.MAX_DEPTH = MAX_DEPTH
 
 -- ---- One agent with what is around it -------------------------------------------------------
 
+local known_patterns = registered.new()
+
 local patterns = setmetatable({}, { __index = function(_, name)
-  error(("the pattern '%s' is not known here: require \"hocket\" first"):format(name), 0)
+  return known_patterns:get(name) or error(("the pattern '%s' is not known here: require \"hocket\" first"):format(name), 0)
 end })
 
---- Makes a pattern known that stands around agents: `advisors`, `team`, `router` or `handoff`. Its `of(def)` reads what
---- an agent's file says under that key; what the others do is shown by those in hocket.patterns.
----@param name "advisors"|"team"|"router"|"handoff"
----@param pattern table With `of`, and `gather`, `discuss`, `route` or `go_on`.
+--- Registers a pattern around agents: `advisors`, `team`, `router`, `handoff` or `alternates`. Its `of(def)` reads the value of
+--- this key in an agent's file. For its other functions see the patterns in hocket.patterns. If a run's script registers a
+--- pattern, it replaces hocket's pattern in that run only.
+---@param name "advisors"|"team"|"router"|"handoff"|"alternates"
+---@param pattern table `of`, with `gather`, `discuss`, `route` or `go_on`; or with `may_help` and `take`.
 function orchestrate.set_pattern(name, pattern)
-  patterns[name] = pattern
+  arguments("orchestrate.set_pattern", 1, "string", name)
+  arguments("orchestrate.set_pattern", 2, "table", pattern)
+  known_patterns:set(name, pattern)
+end
+
+local call_named
+
+--- Hands in who calls the functions and workflows that agents' files name.
+---@param module {call: fun(run: hocket.Run, def: hocket.Agent, name: string|function, about: table): any?, hocket.Error?, workflow: fun(step: hocket.Step, input: string): hocket.Reply?, hocket.Error?}
+---@internal
+function orchestrate.set_named(module)
+  call_named = module
+end
+
+--- Calls a project's function that an agent's file names as "module.function". The module is a trusted file beside the agent's file.
+---@async
+---@param def hocket.Agent The agent whose file names it.
+---@param name string|function In Lua it can be the function itself.
+---@param about table The function's argument.
+---@return any? value
+---@return hocket.Error? err
+function orchestrate.call_named(def, name, about)
+  arguments("orchestrate.call_named", 1, "agent", def)
+  arguments("orchestrate.call_named", 2, "string|function", name)
+  arguments("orchestrate.call_named", 3, "table", about)
+  local context = fiber.context()
+  if not context then misuse.raise "a project's function can only be called inside a run (hocket.run makes one)" end
+  return call_named.call(context.run, def, name, about)
+end
+
+-- Its own session, or its workflow.
+local function alone(step, input)
+  if not step.def.workflow then return step:alone(input) end
+  local forbidden = step.run.options.mode and plan_mode.forbids_code(step.run)
+  if forbidden then return nil, failed { code = "denied", message = ("the workflow '%s' was not run: %s"):format(step.def.name, forbidden) } end
+  return call_named.workflow(step, input)
+end
+
+--- A function that the agent's file, or what it is asked to do, names.
+---@async
+---@param name string|function
+---@param about table
+---@return any? value
+---@return hocket.Error? err
+function Step:call_named(name, about)
+  return call_named.call(self.run, self.def, name, about)
+end
+
+--- Reads what has to hold before an agent's work counts as done, for the option `check`: a command line, or one of
+--- `{command =, exit_code =, timeout =}`, `{file =}`, `{schema =}`, `{["function"] = "module.function"}`.
+---@param value any
+---@return hocket.Check? check
+---@return string? wrong
+function orchestrate.read_check(value)
+  return checks.read(value)
+end
+
+--- The Markdown and YAML files of a folder, in order; none where there is no such folder. A run that continues has the ones that it began with.
+---@async
+---@param folder string
+---@return {path: string, text: string}[]
+function orchestrate.project_texts(folder)
+  arguments("orchestrate.project_texts", 1, "string", folder)
+  local list = {}
+  for _, name in ipairs(sources.list(folder) or {}) do
+    local path = folder .. "/" .. name
+    local text = (name:find "%.md$" or name:find "%.ya?ml$") and sources.read(path, 1 << 16)
+    if text then list[#list + 1] = { path = path, text = text } end
+  end
+  return list
+end
+
+-- What a conversation with untrusted text has written tells nobody what to do.
+local function is_labelled(run, real)
+  local root = workdir.root(run)
+  local path = root and root:path(real)
+  return path ~= nil and file_labels.of(root, path) ~= 0
+end
+
+local admission = function() return true end
+
+--- Hands in who says whether a text of the project may tell agents what to do.
+---@param fn fun(run: hocket.Run, project: string, paths: string[]): boolean?, hocket.Error?
+---@internal
+function orchestrate.set_admission(fn)
+  admission = fn
+end
+
+--- Says whether a file of the project may tell agents what to do: a person trusts it as it trusts AGENTS.md, and no agent wrote it that had read
+--- untrusted text. May wait for a person.
+---@async
+---@param path string
+---@return true? admitted
+---@return hocket.Error?
+---@internal
+function orchestrate.admit_text(path)
+  arguments("orchestrate.admit_text", 1, "string", path)
+  local context = fiber.context()
+  if not context then misuse.raise "a text of the project can only be admitted inside a run (hocket.run makes one)" end
+  local run, real = context.run, sources.real(path) or path
+  if effects.value("labelled", { path = path }, is_labelled, run, real) then
+    return nil, failed { code = "denied", message = ("%s may be the work of an agent that had read untrusted text"):format(path) }
+  end
+  return admission(run, real:match "^(.+)/[^/]*$" or "/", { real })
+end
+
+--- A check in words.
+---@param check hocket.Check
+---@return string
+function orchestrate.check_words(check)
+  arguments("orchestrate.check_words", 1, "table", check)
+  return checks.words(check)
 end
 
 -- In this order, and a handoff is never skipped.
@@ -65,8 +186,10 @@ local function answer(step, around)
     reply, err = patterns.team.discuss(step, around.team, input)
   elseif around.router then
     reply, err = patterns.router.route(step, around.router, input)
+  elseif around.choice then
+    reply, err = patterns.handoff.choose(step, around.choice, input)
   else
-    reply, err = step:alone(input)
+    reply, err = alone(step, input)
   end
   if reply and around.handoff then return patterns.handoff.go_on(step, around.handoff, reply) end
   return reply, err
@@ -74,23 +197,104 @@ end
 
 -- What is around an agent: as the caller says, else as its file does. `handoff = false`: the caller
 -- leads the chain that it is part of. nil and no error: nothing.
-local function surroundings(def, opts)
-  if not (def.advisors or def.router or def.team or def.handoff or opts.advisors or opts.router or opts.team or opts.handoff) then
+local function surroundings(def, opts, request)
+  if not (def.advisors or def.router or def.team or def.handoff or opts.advisors or opts.router or opts.team or opts.handoff or opts.choice) then
     return nil
   end
-  local around, err = { advisors = opts.advisors, router = opts.router, team = opts.team }, nil
+  local around, err = { advisors = opts.advisors, router = opts.router, team = opts.team, choice = opts.choice }, nil
   if not around.advisors and def.advisors then around.advisors, err = patterns.advisors.of(def) end
   if not err and not around.router and def.router then around.router, err = patterns.router.of(def) end
   if not err and not around.team and def.team then around.team, err = patterns.team.of(def) end
-  if not err and opts.handoff ~= false and (opts.handoff or def.handoff) then around.handoff, err = patterns.handoff.of(def, opts.handoff) end
+  if not err and opts.handoff ~= false and (opts.handoff or def.handoff) then around.handoff, err = patterns.handoff.of(def, opts.handoff, request) end
+  if around.handoff then around.choice = around.handoff.choice end
   if err then return nil, err end
   return next(around) and around
+end
+
+-- ---- From one agent to another ------------------------------------------------------------------
+
+--- Finds an agent that another agent's file names.
+---@param def hocket.Agent
+---@param name string
+---@param role string The key with this name, such as "handoff".
+---@return hocket.Agent?
+---@return hocket.Error?
+function orchestrate.find(def, name, role)
+  arguments("orchestrate.find", 1, "agent", def)
+  arguments("orchestrate.find", 2, "string", name)
+  arguments("orchestrate.find", 3, "string", role)
+  local team = agents.team_of(def) or {}
+  local found = rawget(team, name)
+  if found then return found end
+  local names = {}
+  for known in pairs(team) do names[#names + 1] = known end
+  table.sort(names)
+  local near = suggest(name, names)
+  return nil, { code = "agent", message = ("%s: %s: there is no agent '%s'%s"):format(def.file or def.name, role, name,
+    near and (": did you mean '%s'?"):format(near) or "") }
+end
+
+--- Finds several such agents.
+---@param def hocket.Agent
+---@param names string[]
+---@param role string
+---@return hocket.Agent[]?
+---@return hocket.Error?
+function orchestrate.find_all(def, names, role)
+  arguments("orchestrate.find_all", 1, "agent", def)
+  arguments("orchestrate.find_all", 2, "table", names)
+  arguments("orchestrate.find_all", 3, "string", role)
+  local list = {}
+  for i, name in ipairs(names) do
+    local found, err = orchestrate.find(def, name, role)
+    if not found then return nil, err end
+    list[i] = found
+  end
+  return list
+end
+
+--- For a pattern's public functions: raises, with the line of the script that calls, unless an argument is of a kind.
+---
+---     local orchestrate = require "hocket.orchestrate"
+---     print(pcall(orchestrate.argument, "my_pattern.run", 1, "agent", 42)) -- … bad argument #1 to 'my_pattern.run' (an agent expected, got number)
+---@param name string The function, as scripts know it.
+---@param n integer
+---@param wanted string A type's name, "integer", "agent", "step", "state" or "callable"; several with `|` between; `?` behind: or nil.
+---@param value any
+function orchestrate.argument(name, n, wanted, value)
+  if type(name) ~= "string" or math.type(n) ~= "integer" or type(wanted) ~= "string" then -- one question: patterns ask this for each call
+    arguments("orchestrate.argument", 1, "string", name)
+    arguments("orchestrate.argument", 2, "integer", n)
+    arguments("orchestrate.argument", 3, "string", wanted)
+  end
+  arguments(name, n, wanted, value)
+end
+
+--- Adds to the error of a called agent the stages that it has passed, as in
+--- "a -> b (handoff): b -> c (advisor): HTTP status 500".
+---@param step hocket.Step
+---@param err hocket.Error
+---@param from string[]
+---@param how string
+---@param to string
+---@return hocket.Error
+function orchestrate.crossed(step, err, from, how, to)
+  arguments("orchestrate.crossed", 1, "step", step)
+  arguments("orchestrate.crossed", 2, "table", err)
+  arguments("orchestrate.crossed", 3, "table", from)
+  arguments("orchestrate.crossed", 4, "string", how)
+  arguments("orchestrate.crossed", 5, "string", to)
+  local copy, way = {}, table.concat(from, " -> ")
+  for name, value in pairs(step:blamed(err, from, to)) do copy[name] = value end
+  copy.message = ("%s -> %s (%s): %s"):format(way, to, how, err.message)
+  copy.stages = table.move(err.stages or {}, 1, #(err.stages or {}), 2, { { from = way, by = how, to = to } })
+  return setmetatable(copy, getmetatable(err))
 end
 
 -- ---- Its job -----------------------------------------------------------------------------------
 
 -- Errors that another attempt would only meet again.
-local final = { agent = true, auth = true, budget = true, denied = true, invalid = true, unsupported = true, not_found = true }
+local final = { agent = true, auth = true, budget = true, declined = true, denied = true, invalid = true, unsupported = true, not_found = true }
 
 local function with_timeout(seconds, fn, step, more)
   local function timed() return fn(step, more) end
@@ -101,9 +305,9 @@ local function with_timeout(seconds, fn, step, more)
   return reply, err
 end
 
--- What is around it, and what binds it and all that it calls, also those that are asked before its own session begins.
+-- What is around it, and what binds it and everything that it calls, also the ones that are asked before its own session begins.
 local function settle(step)
-  local around, err = surroundings(step.def, step.opts)
+  local around, err = surroundings(step.def, step.opts, step:request())
   if err then return nil, err end
   local rules, wrong = scope.rules(step)
   if not rules then return nil, wrong end
@@ -126,19 +330,25 @@ local function work(step)
   scope.inherit(step)
   if step.opts.compact then return step:compact() end
   local around, seconds = step.around, step.opts.timeout or step.def.timeout
-  local fn, more = around and answer or step.alone, around or step.input
+  local fn, more = around and answer or alone, around or step.input
   if step.def.pool and pool.takes(step) then fn = elsewhere end
   if seconds then return with_timeout(seconds, fn, step, more) end
   return fn(step, more)
 end
 
 -- Who was called to do something, and was cut short, has not done it, whatever came of it after that: whoever called hears
--- so, and gets what there is beside it. Who was given the work answers in the caller's place.
+-- so, and gets what exists beside it. Who was given the work answers in the caller's place.
 local function cut_short(step, reply)
   local cut = reply.cut or reply.stage_cut
-  if not cut or not step.opts.trigger or step.opts.given then return reply end
+  if not step.opts.trigger or step.opts.given then return reply end
   return nil, failed { code = cut.code, reason = cut.reason, partial = reply.text, usage = step.job:usage(), no_retry = true, agent = cut.agent, path = cut.path,
     message = ("%s was cut short: %s"):format(cut.path and table.concat(cut.path, " -> ") or cut.agent or step.def.name, cut.message) }
+end
+
+-- An agent whose plan a person has refused has done nothing, whatever it says of that: whoever called learns it as a failure.
+local function declined(step, reply)
+  if step.run.declined ~= step.op or not step.opts.trigger or step.opts.given or edition.of(step.run) < 4 then return reply end
+  return nil, failed { code = "declined", partial = reply.text, usage = step.job:usage(), message = ("%s: its plan was refused, and nothing was done"):format(step.def.name) }
 end
 
 -- Whether its answer goes to a script, and not to another agent: a planner gives work that no agent asked for.
@@ -160,11 +370,47 @@ local function note(step, reply, err)
   if reply and reply.cut and answers_script(step) then run:hand_out(reply) end
 end
 
+-- What a script gets has no frames of other agents' words.
+local function clean(step, reply)
+  if step.def.output or step.opts.schema or edition.of(step.run) < 2 or not reply.text:find("<", 1, true) then return end
+  reply.text = fence.without(reply.text)
+end
+
+--- Tells whether a server refused a request because of its content (400, 404, 422 …), so that a retry would be refused too.
+---@param err hocket.Error
+---@return boolean
+---@internal
+function orchestrate.is_refusal(err)
+  local status = err.http_status
+  return status ~= nil and status >= 400 and status < 500 and not err.retryable
+end
+
+local function is_last_attempt(step, err)
+  return step.job.attempt >= (step.opts.attempts or 1) or final[err.code] or err.no_retry or orchestrate.is_refusal(err)
+end
+
+-- After its last attempt its alternates try, where it has some. `judge` of its caller says what counts as a failure.
+local function or_alternate(step, reply, err)
+  local list = step.opts.alternates or step.def.alternates
+  if not list or not list[1] then return reply, err end
+  local function judge(got, wrong)
+    if got and (got.cut or got.stage_cut) then got, wrong = cut_short(step, got) end
+    if step.opts.judge then return step.opts.judge(got, wrong) end
+    return got, wrong
+  end
+  local good, why = judge(reply, err)
+  if good then return reply end
+  local done, tried = step:done(), step.tried or {}
+  step.tried = table.move(done, 1, #done, #tried + 1, tried)
+  if not is_last_attempt(step, why) or not patterns.alternates.may_help(why) then return reply, err end
+  return patterns.alternates.take(step, list, why, { done = step.tried, judge = judge })
+end
+
 -- What a job of the broker does for an agent: announces it, lets it answer, says how it ended.
 local function perform(step, job)
   local def, opts = step.def, step.opts
-  local trigger = opts.trigger
-  local writer = step.run.journal:writer(def.name, step.op, trigger and job, step.writer)
+  local run, trigger = step.run, opts.trigger
+  local writer = run.journal:writer(def.name, step.op, trigger and job, step.writer)
   step.job, step.writer = job, writer
   step.finished = false -- an attempt before may have been
   fiber.context().step = step -- so that whom it calls knows who called, and how deep it is
@@ -172,22 +418,25 @@ local function perform(step, job)
     writer:write("agent_started", "board", opts.task_ids and opts.board and opts.board:number(), "caller", step.above and step.above.op,
       "display_name", def.display_name, "message", step.input, "task_ids", opts.task_ids, "trigger", trigger)
   end
-  local observer = step.run.observer
+  local observer = run.observer
   local observed <close> = observer and observer:agent(step)
   local ended <close> = step
-  step.run.at_work[step.op], step.over = step, nil
+  run.at_work[step.op], step.over = step, nil
   local reply, err = work(step)
+  if opts.alternates or def.alternates then reply, err = or_alternate(step, reply, err) end
   if reply and not opts.inner then
     reply.usage = job:usage() or reply.usage
     reply.usage_total = reply.usage
   end
-  if reply then reply, err = cut_short(step, reply) end
-  if reply and answers_script(step) and not (def.output or opts.schema) and edition.of(step.run) >= 2 and reply.text:find("<", 1, true) then reply.text = fence.without(reply.text) end
-  note(step, reply, err)
+  local is_cut = reply and (reply.cut or reply.stage_cut)
+  if is_cut then reply, err = cut_short(step, reply) end
+  if reply and run.declined then reply, err = declined(step, reply) end
+  if reply and answers_script(step) then clean(step, reply) end
+  if is_cut or not reply or run.failures then note(step, reply, err) end
   if not reply then
     if final[err.code] then err.no_retry = true end
     step:emit("warning", { message = ("%s failed: %s"):format(def.name, err.message), code = err.code })
-  elseif trigger and reply.agent == def.name then
+  elseif trigger and reply.agent == def.name and not reply.tried and reply.text ~= "" then
     writer:write("agent_message", "content", reply.text, "display_name", def.display_name)
   end
   if observed then observed:answered(reply, err) end
@@ -212,15 +461,15 @@ local function ready(context, def, text, opts)
   return contract.check_input(def, text)
 end
 
---- The run that is going on, for patterns: `run.options`, `run:emit(type, payload)`, `run:usage()`.
+--- The current run, for patterns: `run.options`, `run:emit(type, payload)`, `run:usage()`.
 ---@return hocket.Run?
 function orchestrate.current_run()
   local context = fiber.context()
   return context and context.run
 end
 
---- How deep the running code is below the first agent's caller.
----@param context? table The fiber's.
+--- The depth of the running code below the first agent's caller.
+---@param context? table The fiber's context.
 ---@return integer
 ---@internal
 function orchestrate.depth(context)
@@ -239,35 +488,30 @@ end
 local function budget_of(def, opts)
   if not def.budget and opts.budget == nil then return nil end
   local budget, wrong = account.of(def.budget, opts.budget)
-  if wrong then error(("bad option 'budget' (%s)"):format(wrong), 3) end
+  if wrong then misuse.raise(("bad option 'budget' (%s)"):format(wrong)) end
   return budget
 end
 
 -- What the caller says of the window, checked.
 local function checked_context(opts)
   local settings, wrong = keys.context(opts.context)
-  if not settings then error(("bad option 'context' (%s)"):format(wrong), 3) end
+  if not settings then misuse.raise(("bad option 'context' (%s)"):format(wrong)) end
   return setmetatable({ context = settings }, { __index = opts })
 end
 
 -- What is no text goes along with it, to all who are given the request.
 local function split(input, opts)
   local text, list = media.split(input)
-  if not text then error(("bad input (%s)"):format(list), 3) end
+  if not text then misuse.raise(("bad input (%s)"):format(list)) end
   return text, setmetatable({ files = list }, { __index = opts })
 end
 
---- The broker's job for an agent's answer: to be submitted by whoever does not want to wait.
----@param def hocket.Agent
----@param input hocket.Input|fun(job: hocket.Job): string What it is told; a function makes it anew for each attempt.
----@param opts? table As for orchestrate.call; and subject: what the agent is asked, where the input has more around it.
----@return table? spec
----@return hocket.Step|hocket.Error step Whose answer it is; or why there is none.
-function orchestrate.job(def, input, opts)
+-- As orchestrate.job, of arguments that were looked at.
+local function job_of(def, input, opts)
   opts = opts or nothing
   local context = fiber.context()
   local run = context and context.run
-  if not run then error("an agent can only be called inside a run (hocket.run makes one)", 2) end
+  if not run then misuse.raise "an agent can only be called inside a run (hocket.run makes one)" end
   local above = context.step
   local depth, deepest = depth_of(context, above, def, opts)
   if not depth then return nil, deepest end
@@ -294,87 +538,113 @@ function orchestrate.job(def, input, opts)
   }, step
 end
 
---- The job for its next answer, when the one before has ended: who is asked again in one conversation (`memory`) goes on
---- with all that was made for it.
----@param spec table Of the job before.
----@param step hocket.Step As orchestrate.job gave them.
+--- Creates the broker's job for an agent's answer. A caller that does not want to wait submits it itself.
+---@param def hocket.Agent
+---@param input hocket.Input|fun(job: hocket.Job): string The input. A function creates the input of each attempt.
+---@param opts? table As for orchestrate.call; and subject: what the agent is asked, where the input has more around it.
+---@return table? spec
+---@return hocket.Step|hocket.Error step The step whose answer it is, or an error.
+function orchestrate.job(def, input, opts)
+  arguments("orchestrate.job", 1, "agent", def)
+  arguments("orchestrate.job", 2, "string|table|function", input)
+  arguments("orchestrate.job", 3, "table?", opts)
+  return job_of(def, input, opts)
+end
+
+--- Creates the job for the agent's next answer after a job has ended. An agent with `memory` continues its conversation, with
+--- everything that was created for it.
+---@param spec table The previous job's specification.
+---@param step hocket.Step The step from orchestrate.job.
 ---@param input string
 ---@return table spec
 function orchestrate.again(spec, step, input)
+  arguments("orchestrate.again", 1, "table", spec)
+  arguments("orchestrate.again", 2, "step", step)
+  arguments("orchestrate.again", 3, "string", input)
   step.input, step.op = input, step.run:operation()
   if step.run.origins then step.run.origins:called(step.op, step.above and step.above.op) end
   spec.op = step.op
   return spec
 end
 
---- Lets an agent answer an input, with all that is around it, as a job of the broker. `advisors`, `router`,
---- `team` and `handoff` take the place of what its file says (see hocket.patterns). `max_depth`: how deep the
---- calls below it may go; 0: it calls nobody.
----@async
----@param def hocket.Agent
----@param input hocket.Input
----@param opts? {board?: hocket.Board, document?: hocket.Document, task_ids?: integer[], trigger?: string, tools?: hocket.Tool[], extra_tools?: string[], model?: string, override_model?: string, variables?: table, on_delta?: function, history?: hocket.History, timeout?: number, max_depth?: integer, allowed?: table<string, boolean>, schema?: string, schema_name?: string, budget?: hocket.Budget, context?: table, advisors?: table, router?: table, team?: table, handoff?: hocket.Agent[]|false}
----@param begins? fun(step: hocket.Step) Is told of it before it begins.
----@return hocket.Reply?
----@return hocket.Error?
-function orchestrate.call(def, input, opts, begins)
-  local spec, step = orchestrate.job(def, input, opts)
+local function call_of(def, input, opts, begins)
+  local spec, step = job_of(def, input, opts)
   if not spec then return nil, system.error(step) end
   if begins then begins(step) end
   return broker.shared():call(spec)
 end
 
+--- Calls an agent, as a job of the broker, and waits for its answer. `advisors`, `router`, `team` and `handoff` replace the
+--- keys of the agent's file (see hocket.patterns). `max_depth` limits the depth of calls below it; 0 allows none. A job has
+--- `attempts`; when these have failed, the agents in `alternates` take over. `judge(reply, err)` decides about success: it
+--- returns the reply, or nil and an error. `check` has to hold before an answer counts (see orchestrate.read_check).
+---@async
+---@param def hocket.Agent
+---@param input hocket.Input
+---@param opts? {board?: hocket.Board, document?: hocket.Document, task_ids?: integer[], trigger?: string, tools?: hocket.Tool[], extra_tools?: string[], model?: string, override_model?: string, variables?: table, on_delta?: function, history?: hocket.History, timeout?: number, max_depth?: integer, allowed?: table<string, boolean>, schema?: string, schema_name?: string, budget?: hocket.Budget, context?: table, advisors?: table, router?: table, team?: table, handoff?: hocket.Agent[]|false}
+---@param begins? fun(step: hocket.Step) Called before the step begins.
+---@return hocket.Reply?
+---@return hocket.Error?
+function orchestrate.call(def, input, opts, begins)
+  arguments("orchestrate.call", 1, "agent", def)
+  arguments("orchestrate.call", 2, "string|table", input)
+  arguments("orchestrate.call", 3, "table?", opts)
+  arguments("orchestrate.call", 4, "function?", begins)
+  return call_of(def, input, opts, begins)
+end
+
 -- ---- What an agent at work can ask of others ------------------------------------------------------
 
---- The options of orchestrate.job for agents that are asked something: advisors, members. Several may have the same.
+--- Creates the options of orchestrate.job for agents that are consulted: advisors, members. Several agents can share them.
 ---@param trigger string
----@param extra {timeout?: number, memory?: table, closing?: hocket.Tool[], member?: hocket.Member} closing: tools for whoever answers last.
+---@param extra {timeout?: number, memory?: table, closing?: hocket.Tool[], member?: hocket.Member} closing: tools for the agent that answers last.
 ---@return table opts
 function Step:asking(trigger, extra)
   local own = self.opts
   return {
     model = own.model, variables = own.variables, allowed = own.allowed, trigger = trigger, subject = own.subject or self.input, inner = true, files = own.files,
-    timeout = extra.timeout, memory = extra.memory, closing = extra.closing, member = extra.member,
+    timeout = extra.timeout, memory = extra.memory, closing = extra.closing, member = extra.member, framed = extra.framed or own.framed,
   }
 end
 
---- The job for one agent that is asked something.
+--- Creates the job for one agent that is consulted.
 ---@param def hocket.Agent
 ---@param input string
 ---@param trigger string
----@param extra table As of Step:asking.
+---@param extra table As for Step:asking.
 ---@return table? spec
----@return hocket.Step|hocket.Error step As of orchestrate.job.
+---@return hocket.Step|hocket.Error step As from orchestrate.job.
 function Step:ask(def, input, trigger, extra)
-  return orchestrate.job(def, input, self:asking(trigger, extra))
+  return job_of(def, input, self:asking(trigger, extra))
 end
 
 -- What goes with the work; and what belongs to whoever answers in the end, and not to those before.
-local handed_on = { "model", "variables", "allowed", "board", "document", "task_ids", "extra_tools", "memory", "files" }
-local handed_to_the_last = { "on_delta", "schema", "schema_name", "closing", "outcome", "member", "instructions", "settings" }
+local handed_on = { "model", "variables", "allowed", "board", "document", "task_ids", "extra_tools", "memory", "held", "files" }
+local handed_to_the_last = { "on_delta", "schema", "schema_name", "closing", "outcome", "judge", "check", "member", "instructions", "settings" }
 
 local function hand_on(names, from, to)
   for _, name in ipairs(names) do to[name] = from[name] end
 end
 
---- Gives the work to another agent, and waits for its answer.
+--- Passes the work to another agent, and waits for its answer.
 ---@async
 ---@param def hocket.Agent
 ---@param input string
 ---@param trigger string
----@param extra {last: boolean, handoff?: false, request?: string, subject?: string} subject: what the agent's `input:` is about; this one's own when it is left out.
+---@param extra {last: boolean, handoff?: false, choice?: table, request?: string, subject?: string} subject: the text for the agent's `input:`; default: the subject of this step. choice: the agents that it can hand off to, see hocket.patterns.handoff.
+---@param begins? fun(step: hocket.Step) As for orchestrate.call.
 ---@return hocket.Reply?
 ---@return hocket.Error?
-function Step:give(def, input, trigger, extra)
+function Step:give(def, input, trigger, extra, begins)
   self:finish()
   self.over = true
   local opts = {
-    trigger = trigger, given = true, inner = true, request = extra.request, handoff = extra.handoff, subject = extra.subject or self:subject(),
+    trigger = trigger, given = true, inner = true, request = extra.request, handoff = extra.handoff, choice = extra.choice, alternates = extra.alternates, subject = extra.subject or self:subject(), framed = extra.framed,
   }
   hand_on(handed_on, self.opts, opts)
   opts.tasks_of = self.opts.tasks_of or opts.task_ids and self.def.name -- the board knows them as the first one's
   if extra.last then hand_on(handed_to_the_last, self.opts, opts) end
-  return orchestrate.call(def, input, opts)
+  return call_of(def, input, opts, begins)
 end
 
 return orchestrate

@@ -1,21 +1,22 @@
---- The permission check that every tool call goes through, whatever the model says.
+--- The permission check of every tool call, independent of what the model says.
 ---
 ---     local hocket = require "hocket"
 ---     local guide = hocket.agent { name = "guide", prompt = "You know Lisbon.", tools = { "read_file", "write_file" } }
----     local allowed = hocket.permission.set { "read_file" }        -- and nothing else, for it and whoever it calls
+---     local allowed = hocket.permission.set { "read_file" }        -- only this, for the agent and all agents below it
 ---     print(hocket.orchestrate.call(guide, "What is in the notes?", { allowed = allowed }).text)
 ---
----     may the agent have it?      its file or its pattern gives it, the caller grants it, it is built
+---     may the agent have it?      its file or its pattern lists it, the caller grants it, it exists
 ---     may it do this?             effects, labels and rules: allow, ask, deny (core/permission/permission.h)
----     ask                         a person, where there is one; otherwise asking is denying
+---     ask                         a person, if there is one; otherwise the answer is deny
 ---
---- What denies wins, and a caller can only narrow: an agent that is called by another gets the
---- intersection of what its file says and what the caller may grant.
+--- A denial always wins, and a caller can only reduce permissions: an agent that another agent calls gets what both its file
+--- lists and its caller may grant.
+local arguments = require "hocket.internal.base.arguments"
 local core = require "hocket.internal.core.permission"
 local effects = require "hocket.internal.base.effects"
 local json = require "hocket.json"
 local approval_targets = require "hocket.internal.base.lazy" "hocket.internal.agents.approval_targets"
-local policy = require "hocket.internal.run.policy"
+local policy = require "hocket.internal.base.lazy" "hocket.internal.run.policy"
 local toolset = require "hocket.internal.session.toolset"
 local labels = require "hocket.internal.base.labels"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
@@ -25,25 +26,28 @@ local permission = {}
 local nothing = {}
 
 ---@class hocket.Permissions
----@field package passes table<hocket.Tool, boolean> Those that there is nothing to decide about, as long as there are no labels: nobody looks at their arguments. Where there are no rules they follow from the tools alone.
+---@field package passes table<hocket.Tool, boolean> The ones that there is nothing to decide about, as long as there are no labels: nobody looks at their arguments. Where there are no rules they follow from the tools alone.
 local Permissions = {}
 Permissions.__index = Permissions
 
---- A set of names, as `allowed` in options.
+--- Turns a list of names into a set, for `allowed` in options.
 ---@param names string[]?
 ---@return table<string, boolean>?
 function permission.set(names)
+  arguments("permission.set", 1, "table?", names)
   if not names then return nil end
   local set = {}
   for _, name in ipairs(names) do set[name] = true end
   return set
 end
 
---- What is in both; nil stands for everything.
+--- Returns the names that are in both sets. nil stands for everything.
 ---@param a table<string, boolean>?
 ---@param b table<string, boolean>?
 ---@return table<string, boolean>?
 function permission.narrow(a, b)
+  arguments("permission.narrow", 1, "table?", a)
+  arguments("permission.narrow", 2, "table?", b)
   if not a or not b then return a or b end
   local both = {}
   for name in pairs(a) do both[name] = b[name] or nil end
@@ -80,17 +84,22 @@ local function split(tools, allowed)
   return given, withheld
 end
 
---- Makes the permissions of one agent at work. In `policy`, all optional: `layers` of rules,
---- `protect()`, which gives more places that nobody writes to, and as a second list what the operator has granted of
---- those that are protected (paths below the root), `labels` of the conversation,
---- `named(address)`, whether a person has named its host, `ask(about)`, which gives "allow" or "deny" and why.
+--- Creates the permissions of one agent. `policy` has optional fields. `layers` are rules. `protect()` returns further protected
+--- places, and as a second list the protected places (paths below the root) that the operator has granted. `labels` are the
+--- conversation's. `named(address)` tells whether a person has named the host. `ask(about)` returns "allow" or "deny", and why.
+--- `mode(tool)` returns why the run's mode forbids a tool now, or nil.
 ---@param agent string
----@param tools hocket.Tool[] What its file and its pattern give it.
----@param allowed? table<string, boolean> What the caller grants, by the name of a tool or of its set; nil: all of it.
----@param policy? {layers?: hocket.PolicyLayer[], protect?: (fun(): string[], string[]), labels?: hocket.Labels, named?: fun(address: string): boolean, ask?: fun(about: table): string, string?}
----@param known? hocket.Toolset That the agent had before: it is taken again where its tools are these.
+---@param tools hocket.Tool[] The tools of its file and its pattern.
+---@param allowed? table<string, boolean> What the caller grants, as names of tools or sets; nil: all of it.
+---@param policy? {layers?: hocket.PolicyLayer[], protect?: (fun(): string[], string[]), labels?: hocket.Labels, named?: fun(address: string): boolean, ask?: fun(about: table): string, string?, mode?: fun(tool: hocket.Tool): string?}
+---@param known? hocket.Toolset The agent's previous set; it is used again if the tools are the same.
 ---@return hocket.Permissions
 function permission.new(agent, tools, allowed, policy, known)
+  arguments("permission.new", 1, "string", agent)
+  arguments("permission.new", 2, "table", tools)
+  arguments("permission.new", 3, "table?", allowed)
+  arguments("permission.new", 4, "table?", policy)
+  arguments("permission.new", 5, "table?", known)
   policy = policy or nothing
   local withheld, layers = nothing, policy.layers or nothing
   if allowed then tools, withheld = split(tools, allowed) end
@@ -101,11 +110,11 @@ function permission.new(agent, tools, allowed, policy, known)
     agent = agent, toolset = own, by_name = own.by_name, tools = own.tools, withheld = withheld, calls = false, core = false, fits = false,
     passes = #layers == 0 and own.passes or {},
     layers = layers, places = places, grants = grants,
-    labels = policy.labels or labels.new(), ask = policy.ask, named = policy.named, conditions = #layers > 0 and has_conditions(layers),
+    labels = policy.labels or labels.new(), ask = policy.ask, named = policy.named, mode = policy.mode or false, conditions = #layers > 0 and has_conditions(layers),
   }, Permissions)
 end
 
---- Gives one more tool.
+--- Adds a tool.
 ---@param one hocket.Tool
 function Permissions:add(one)
   local tools = table.move(self.tools, 1, #self.tools, 1, {})
@@ -114,9 +123,9 @@ function Permissions:add(one)
   self.tools, self.by_name = self.toolset.tools, self.toolset.by_name
 end
 
---- Puts tools into the place of others.
----@param gone table<string, string> Names of those that it has no more, and why.
----@param list hocket.Tool[] Those of a name that it has stand where that stood.
+--- Replaces tools.
+---@param gone table<string, string> Names of the removed tools, with the reason.
+---@param list hocket.Tool[] The new tools. A tool replaces one of the same name.
 ---@internal
 function Permissions:exchange(gone, list)
   local by_name, tools = {}, {}
@@ -130,7 +139,7 @@ function Permissions:exchange(gone, list)
   self.tools, self.by_name = self.toolset.tools, self.toolset.by_name
 end
 
---- The tool, when the agent may call it; otherwise nil and why not, in words for the model.
+--- Returns the tool if the agent may call it; otherwise nil and the reason, in words for the model.
 ---@param name string
 ---@return hocket.Tool? tool
 ---@return string? reason
@@ -206,7 +215,7 @@ local function misfit_of(self, one)
   self.fits[one] = true
 end
 
---- What is wrong with the rules for its tools. Those that come later, as from a server, are refused where they are called.
+--- Finds errors in the rules for its tools. Rules about tools that come later, such as a server's, are checked at their calls.
 ---@return string?
 ---@internal
 function Permissions:misfit()
@@ -218,6 +227,8 @@ end
 
 -- What the core says of a call.
 local function decide(self, one, args, as_text)
+  local forbidden = self.mode and self.mode(one)
+  if forbidden then return "deny", forbidden end
   self.core = self.core or core.new(for_core(self.layers), self.places, self.grants) -- most agents call no tool
   local looked_at = arguments_for(self, one, args)
   local verdict, reason, each = self.core:decide(self.agent, one.name, one.subject or "", looked_at, one.effect_bits or 0,
@@ -265,7 +276,7 @@ local function fit(one, args)
   return fits and value or nil, why
 end
 
--- Asks for leave. Rules are looked at for what is going to be done: what they forbid no answer allows.
+-- Asks for leave. Rules are checked for what is going to be done: what they forbid no answer allows.
 local function ask(self, one, args, reason, each)
   local verdict, why, changed = self.ask { agent = self.agent, tool = one.name, arguments = args, reason = reason, of = one,
     labels = self.labels.bits, each = each, fit = function(other) return fit(one, other) end }
@@ -276,20 +287,20 @@ local function ask(self, one, args, reason, each)
   return verdict, why, changed
 end
 
---- Lets a call with checked arguments in, or says why not. May wait for a person. Every decision is
---- an event, but for a call that there is nothing to decide about: of a tool that only reads, or says
---- nothing of what it does, without a stranger's text, rules or people. The call's own event is enough for those.
+--- Decides about a call whose arguments have been checked. It may wait for a person. Each decision is an event, with one
+--- exception: a tool that only reads or declares no effect, when there is no untrusted text, no rule and no person
+--- to ask. The call's own event is enough then.
 ---@async
 ---@param one hocket.Tool
 ---@param args table
 ---@param emit fun(type: string, payload: table)
----@param as_text? boolean The model wrote it as text: beside text from elsewhere it asks first.
+---@param as_text? boolean The model wrote the call as text. Beside untrusted text such a call needs a person's approval.
 ---@return boolean? allowed
 ---@return string? reason In words for the model.
----@return table? changed Arguments that a person gave in place of these.
+---@return table? changed Arguments from a person, which replace the call's.
 function Permissions:check(one, args, emit, as_text)
   renew(self)
-  if self.passes[one] and self.labels.bits & labels.STRANGE == 0 then return true end
+  if self.passes[one] and self.labels.bits & labels.STRANGE == 0 and not (self.mode and self.mode(one)) then return true end
   if one.max_calls and used_up(self, one) then
     return refuse(one, emit, ("it may be called %d times at most"):format(one.max_calls))
   end
@@ -313,7 +324,7 @@ function Permissions:check(one, args, emit, as_text)
   return true, nil, changed
 end
 
---- Whether a call that was let in, and has not begun, would be let in unasked by the rules that hold by now.
+--- Tells whether the current rules still allow, without a question, a call that was allowed and has not begun.
 ---@param one hocket.Tool
 ---@param args table
 ---@param here table The run: see effects.here.
@@ -324,11 +335,11 @@ function Permissions:may_begin(one, args, here)
   return decide(self, one, args) == "allow"
 end
 
---- Whether a call that goes on somewhere else, as a redirect does, may go there. Nobody is asked: what is not allowed is
---- left to a call of its own.
+--- Tells whether a call may continue at another place, as after a redirect. It asks nobody: if it is not allowed, the model
+--- can make a call of its own.
 ---@param one hocket.Tool
----@param args table As they would be for the other place.
----@param same boolean It is the host that was let through already.
+---@param args table The arguments for the other place.
+---@param same boolean The host is the one that was allowed.
 ---@return boolean
 ---@return string reason
 ---@internal
@@ -345,8 +356,8 @@ local function mark(self, bits, tool, emit)
   emit("labels_added", { labels = json.array(labels.names(fresh)), tool = tool })
 end
 
---- Says that text from elsewhere came into the conversation.
----@param name "web"|"outside"|"server"|"private"|integer Or bits.
+--- Records that untrusted text came into the conversation.
+---@param name "web"|"outside"|"server"|"private"|integer A label, or bits of labels.
 ---@param tool string
 ---@param emit fun(type: string, payload: table)
 ---@internal
@@ -354,8 +365,8 @@ function Permissions:label(name, tool, emit)
   mark(self, math.type(name) == "integer" and name or labels.bit(name), tool, emit)
 end
 
---- A call's result came into the conversation. A tool that does not say what it does may hand on what
---- others of the run have read; what reads or runs hands on what is nobody else's business.
+--- Records that a call's result came into the conversation. A tool that declares no effect may pass on what other agents of
+--- the run have read. A tool that reads or runs programs gives private data.
 ---@param one hocket.Tool
 ---@param emit fun(type: string, payload: table)
 ---@internal

@@ -1,9 +1,10 @@
---- What models cost, in USD for a million tokens. A price that is not known is nil, never 0: `cost` then says nil too.
+--- Prices of models, in USD per million tokens. An unknown price is nil and never 0; `cost` then returns nil too.
 ---
 ---     local hocket = require "hocket"
 ---     hocket.prices.set("mycloud/big", { input = 2, output = 8, cached = 0.5 })
 ---     hocket.prices.set("ollama/*", { input = 0, output = 0 })      -- a whole provider
 ---     print(hocket.prices.cost("mycloud/big", { input = 1000, output = 200 }))
+local arguments = require "hocket.internal.base.arguments"
 local core = require "hocket.internal.core.account"
 local providers = require "hocket.providers"
 
@@ -15,8 +16,8 @@ prices.date = "2026-11-22"
 ---@class hocket.Price USD per million tokens.
 ---@field input number
 ---@field output number Reasoning included.
----@field cached? number Input read from the provider's cache; without it, not known.
----@field cache_write? number Input written to the cache; default: as `input`.
+---@field cached? number Input that the provider reads from its cache. Without it, this price is unknown.
+---@field cache_write? number Input that the provider writes to its cache. Default: `input`.
 ---@field server_tools? table<string, number> USD for one use of a tool that the provider runs, by its name.
 ---@field above? {tokens: integer, input: number, output: number, cached?: number, cache_write?: number} For calls with more input than that.
 
@@ -121,7 +122,7 @@ local function check(entry, level)
   if not entry.input or not entry.output then error("a price needs the fields 'input' and 'output'", level + 1) end
 end
 
---- Sets the price of "provider/model", or of all further models of "provider/*"; nil makes it unknown.
+--- Sets the price of "provider/model", or of all other models of a provider with "provider/*". nil makes it unknown.
 ---@param id string
 ---@param entry hocket.Price?
 function prices.set(id, entry)
@@ -158,10 +159,11 @@ local function find(id)
     or providers.is_local(provider) and free or nil
 end
 
---- The price of a model, or nil when it is not known.
+--- The price of a model, or nil if it is unknown.
 ---@param id string "provider/model"
 ---@return hocket.Price?
 function prices.get(id)
+  arguments("prices.get", 1, "string", id)
   local entry = known[id]
   if entry == nil then
     entry = find(id) or false
@@ -198,11 +200,13 @@ function prices.priced(id)
   return made or nil
 end
 
---- What a call has cost in USD; nil when the price, or one of the counts that it needs, is not known.
+--- The cost of a call in USD. It is nil if the price, or a count that it needs, is unknown.
 ---@param id string
 ---@param usage hocket.Usage
 ---@return number?
 function prices.cost(id, usage)
+  arguments("prices.cost", 1, "string", id)
+  arguments("prices.cost", 2, "table", usage)
   local price = prices.priced(id)
   return price and price:cost(usage) or nil
 end

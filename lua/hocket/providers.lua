@@ -1,4 +1,4 @@
---- The table of providers: where they are, how they are spoken to, where their keys are.
+--- The table of providers: their addresses, their protocols, and the variables with their keys.
 ---
 ---     local hocket = require "hocket"
 ---     hocket.provider("mycloud", {
@@ -6,7 +6,8 @@
 ---     })
 ---     print(hocket.providers.get("mycloud").base, #hocket.providers.names())
 ---
---- From then on "mycloud/some-model" is a model like any other.
+--- After this, "mycloud/some-model" names a model.
+local arguments = require "hocket.internal.base.arguments"
 local bodies = require "hocket.internal.base.lazy" "hocket.internal.models.body"
 local registered = require "hocket.internal.base.script.names"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
@@ -32,21 +33,21 @@ local defaults = {
 
 ---@class hocket.Provider
 ---@field protocol "openai_chat"|"openai_responses"|"anthropic"|"gemini"|"ollama"|"bedrock"
----@field base string URL of the API; `${NAME}` is a variable's value, `${ONE|OTHER:-text}` that of the first that is set. A query ("?api-version=…") goes behind the path of every call.
+---@field base string URL of the API. `${NAME}` is the value of a variable, `${ONE|OTHER:-text}` that of the first one that is set. A query ("?api-version=…") follows the path of each call.
 ---@field base_env? string Variable that replaces `base`.
 ---@field key_env? string|string[] Variables that may hold the key, in order.
----@field key_command? string[] A program that prints a key, and its arguments: asked when no variable has one (see docs/providers.md).
----@field key_command_env? string[] Variables that it is given beside PATH, HOME and the like.
----@field key_lifetime? number Seconds that its key holds. Default: what it says, or 300.
----@field region? string AWS: requests are signed for this region, where no variable of key_env has a key.
----@field key_needed? boolean Without a key nothing is sent. Default: whether there is a key_env.
----@field key_header? string Where the key stands: "api-key", or "Authorization: Bearer"; default: as the protocol has it.
+---@field key_command? string[] A program that prints a key, with its arguments. It runs if no variable has a key (see docs/guides/models.md).
+---@field key_command_env? string[] Variables that the program gets in addition to PATH, HOME and similar ones.
+---@field key_lifetime? number Seconds that the key is valid. Default: as the program says, or 300.
+---@field region? string AWS: requests are signed for this region if no variable of key_env has a key.
+---@field key_needed? boolean Requests need a key. Default: true if there is a key_env.
+---@field key_header? string The header with the key: "api-key", or "Authorization: Bearer". Default: that of the protocol.
 ---@field default? string The model used when this provider is chosen without one.
----@field own_models? boolean Its server runs models itself, so that on this machine they cost nothing unless a price says otherwise.
+---@field own_models? boolean The server runs models itself. On this machine they cost nothing unless a price is set.
 ---@field headers? table<string, string>
----@field body? table What requests have beside: it is merged into them, before that of the agent.
----@field limits? {requests?: integer, tokens?: integer, concurrent?: integer, shared?: boolean} Per minute, and calls at once, for all calls with one key; 0 allows none. Also those of other processes with the same store, unless `shared` is false. What the server tells counts in any case.
----@field traits? table What the provider wants differently (see docs/providers.md).
+---@field body? table Further fields of the request's body. The agent's `body` is merged over them.
+---@field limits? {requests?: integer, tokens?: integer, concurrent?: integer, shared?: boolean} Per minute, and calls at once, for all calls with one key. 0 allows none. Other processes with the same store share them unless `shared` is false. The server's own limits also apply.
+---@field traits? table Differences of this provider from its protocol (see docs/guides/models.md).
 ---@field package place? fun(name: fun(variable: string): string): string Built in only: its base, of variables.
 ---@field package elsewhere? {protocol: string, traits: table} Built in only: how others' servers are spoken to.
 
@@ -297,16 +298,18 @@ function providers.wrong(name, def)
   if not ok then return (tostring(err):gsub("^[^:]*:%d+: ", "")) end
 end
 
---- Declares a provider, or replaces one: what was declared before counts no more, in anything. A run has what its own script and its folder
---- declare, whatever others do.
+--- Declares a provider, or replaces one; nothing of the earlier declaration stays. The declarations of a run's script and folder
+--- apply to this run only.
 ---@param name string
 ---@param def hocket.Provider
 function providers.add(name, def)
+  arguments("providers.add", 1, "string", name)
+  arguments("providers.add", 2, "table", def)
   check_all(name, def)
   declared:set(name, def)
 end
 
---- What was declared; nil when nothing was.
+--- Returns the declaration of a provider, or nil.
 ---@param name string
 ---@return hocket.Provider?
 function providers.get(name)
@@ -323,7 +326,7 @@ local function value_of(inside)
   return otherwise or ("${%s}"):format(inside)
 end
 
---- A text with its variables filled in; those that are not set stay as they are.
+--- A text with its variables filled in; the ones that are not set stay as they are.
 ---@param text string
 ---@return string
 ---@internal
@@ -357,8 +360,8 @@ function providers.base_of(name)
   return base
 end
 
---- Whether a provider's models run on this machine: nobody bills what they do. A gateway on this machine
---- asks others, who do.
+--- Tells whether a provider's models run on this machine, where nobody bills them. A gateway on this machine is different: it
+--- calls other servers, which do.
 ---@param name string
 ---@return boolean
 function providers.is_local(name)
@@ -396,7 +399,7 @@ function providers.spoken(def, base)
   return (host == own or host:sub(-#own - 1) == "." .. own) and def or def.elsewhere
 end
 
--- Where the models' own makers, and those that serve others' models by parsers of their own, are: what is left of a host's name.
+-- Where the models' own makers, and the ones that serve others' models by parsers of their own, are: what is left of a host's name.
 local function domain_of(url)
   return host_of(url):match "[%w-]+%.%a+$"
 end

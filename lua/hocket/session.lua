@@ -1,4 +1,4 @@
---- One agent's conversation, without anything around it: model, then tools side by side, then the model again, until it
+--- One agent's conversation, without orchestration: model, then tools side by side, then the model again, until it
 --- answers without a call.
 ---
 ---     local hocket = require "hocket"
@@ -8,7 +8,8 @@
 ---     print(session:send("How old are the trees?").text)
 ---     print(session:send("And the houses?").text, session.turns)
 ---
---- It knows nothing of patterns, boards or other agents.
+--- It does not know patterns, boards or other agents.
+local arguments = require "hocket.internal.base.arguments"
 local core = require "hocket.internal.core.llm"
 local account = require "hocket.internal.models.account"
 local tool_calls = require "hocket.internal.base.lazy" "hocket.internal.session.tool_calls" -- most answers call no tool
@@ -29,9 +30,9 @@ local session = {}
 
 --- What a conversation may take when nobody says otherwise.
 local MAX_TURNS, MAX_TOOL_CALLS = 40, 400
---- Answers in a row that a server could not read, and of which the model is told, before another model is asked.
+--- Answers in a row that a server could not read, and of which the model learns, before another model is asked.
 local CORRECTIONS = 2
---- Bytes of a conversation with all that goes with it that no window is too small for, unless somebody has said how large it is.
+--- Bytes of a conversation with everything that goes with it that no window is too small for, unless somebody has said how large it is.
 local SMALL = 4096
 
 ---@class hocket.Session
@@ -47,7 +48,7 @@ local SMALL = 4096
 ---@field package said? string The last text beside tool calls.
 ---@field package was_empty? boolean Whether its model has answered with nothing.
 ---@field package misfit? string Why the calls that the last reply had written as text could not be made.
----@field package was_misfit? boolean Whether its model was told so, and has called nothing since.
+---@field package was_misfit? boolean Whether its model knows this, and has called nothing since.
 ---@field package unread? integer Answers in a row that the server could not read.
 ---@field package unlooked boolean Whether it has had no turn yet.
 ---@field package roomy number Bytes of its conversation up to which nobody looks whether it fits into the window.
@@ -98,28 +99,30 @@ local function nobody() end
 ---@field model hocket.Model
 ---@field system? string
 ---@field tools? hocket.Tool[]
----@field permissions? hocket.Permissions Decide on every tool call; without them the tools are what may be called.
+---@field permissions? hocket.Permissions Decides about every tool call; without it the model may call all tools.
 ---@field max_turns? integer
 ---@field max_tool_calls? integer
----@field parallel? integer Tool calls at once.
----@field history? hocket.History That it goes on with.
+---@field parallel? integer The most tool calls at once.
+---@field history? hocket.History The conversation to continue.
 ---@field stream? boolean
----@field on_delta? function As of llm.call.
----@field context? table What tools are given as `ctx`.
----@field emit? fun(type: string, payload: table) Is told of every model request and reply, tool call, text and reasoning.
+---@field on_delta? function As for llm.call.
+---@field context? table Passed to tools as `ctx`.
+---@field emit? fun(type: string, payload: table) Receives every model request and reply, tool call, text and reasoning.
 ---@field package tell? userdata A journal's writer, which requests, replies and calls go to.
 ---@field package request? table What session.request made of these very fields before.
----@field before_turn? fun(session: hocket.Session): string? News, which are put before the next prompt, or between two turns, as the user's words.
----@field before_answer? fun(reply: hocket.Reply): string? What is still to be heard before the answer stands.
+---@field before_turn? fun(session: hocket.Session): string? Returns news to insert before the next prompt, or between two turns, as the user's words.
+---@field before_answer? fun(reply: hocket.Reply): string? Returns what the model should read before its answer counts.
 ---@field package read_reasoning? fun(reply: hocket.Reply): boolean Makes the reasoning of a reply without text its text, where that is the value that was asked for.
 ---@field package formatted? boolean Whether the text of an answer has to fit a schema, also where the request has none.
----@field on_call? fun(call: userdata, i: integer) Is told of a call that begins, the i-th of its reply.
----@field stop_when? fun(): boolean Asked after the calls of each turn: true ends the session there, and the reply with the calls is its answer. The last turn has its tools then.
+---@field on_call? fun(call: userdata, i: integer) Called when the i-th call of a reply begins.
+---@field choose? fun(): string? Forces the next call: a tool's name, or "required"; nil: no force.
+---@field stop_when? fun(): boolean Called after the calls of each turn: true ends the session there, and the reply with the calls is its answer. The last turn then has its tools.
 
---- Makes a session. `spec` is its own from now on: parts of it are read when the session first speaks.
+--- Makes a session. It keeps `spec`, and reads parts of it at its first turn.
 ---@param spec hocket.SessionSpec
 ---@return hocket.Session
 function session.new(spec)
+  arguments("session.new", 1, "table", spec)
   return session.of {
     model = spec.model, history = spec.history or core.history(), spec = spec, emit = spec.emit or nobody, tell = spec.tell or spec.emit or false,
     permissions = spec.permissions, tools = spec.tools or nothing, request = spec.request, context = spec.context, on_call = spec.on_call,
@@ -164,11 +167,16 @@ local function ask_shorter(self, err, goes_on)
   return call, err
 end
 
--- A reply whose text is nothing but calls has them as its calls, or makes them a misfit. What was held back of it is told.
+-- A reply whose text is nothing but calls has them as its calls, or makes them a misfit. What was held back of it is reported.
 local function read_text(self, call)
   local n, are_calls = #self.tools > 0 and call:read_text(), false
   self.misfit = nil
-  if n then are_calls, self.misfit = text_calls.read(self, call, n) end
+  if n then
+    are_calls, self.misfit = text_calls.read(self, call, n)
+  elseif #self.tools > 0 then
+    self.misfit = text_calls.torn(self, call)
+    are_calls = self.misfit ~= nil
+  end
   if self.asker.held then self.asker.held:settle(are_calls) end
 end
 
@@ -352,12 +360,21 @@ local function answer(self, reply)
   return not more and reply
 end
 
+local choices = { auto = true, none = true }
+
+-- A caller may withhold the chosen tool, or all of them: servers refuse a choice that is not among the tools.
+local function is_missing(self, choice, request)
+  if choice == "required" then return not request.spec.tools end
+  return not choices[choice] and not self:tool_named(choice)
+end
+
 -- What the next turn is asked with.
 local function request_now(self)
   local request = self.granted or self.request
-  local choice = self.closing and "none" or self.choice
+  local choice = self.closing and "none" or self.choice or self.spec.choose and self.spec.choose()
+  if choice and is_missing(self, choice, request) then choice = nil end
   if choice and self.model.choice_of then choice = self.model.choice_of(choice) end
-  return choice and askers.vary(request, { tool_choice = choice }) or request
+  return choice and askers.choosing(request, choice) or request
 end
 
 local function out_of_turns(max)
@@ -373,8 +390,8 @@ local function go_through(self, call, calls, finish, text)
   self.choice, self.was_misfit = nil, nil
   local went, stopped = take_calls(self, call, calls, finish)
   if went == nil then return nil, stopped end
-  local stop_when = self.spec.stop_when
-  if stop_when and stop_when() then return model_calls.reply(self.asker, call) end
+  local stop_when, ends_when = self.spec.stop_when, self.spec.ends_when
+  if stop_when and stop_when() or ends_when and ends_when() then return model_calls.reply(self.asker, call) end
   call:release()
   if not went then return final_answer.last_turn(self, ask, stopped) end
   local ok, err = add_user_message(self, news_for(self))
@@ -382,7 +399,7 @@ local function go_through(self, call, calls, finish, text)
   return false
 end
 
--- A turn without a reply: the model is told of an answer that the server could not read. Returns as take_turn does.
+-- A turn without a reply: the model learns of an answer that the server could not read. Returns as take_turn does.
 local function correct(self, err)
   if err.code ~= "model" or self.asker.malformed ~= "correct" or err.gave_up == "output" then return nil, err end
   self.unread = (self.unread or 0) + 1
@@ -427,12 +444,12 @@ local function take_turn(self, left, max)
   return go_through(self, call, calls, finish, text)
 end
 
---- Sends a message and goes on until the model answers. When a budget, a limit or a loop ends it before
---- that, the model is asked for one last answer, without tools: reply.finish is then "budget", "turns", "loop" or
---- "stopped", and reply.cut says why. So it does when the model's own answer is not a whole one: "length", "refusal".
+--- Sends a message and continues until the model answers. If a budget, a limit or a loop ends it earlier, the model gives one last
+--- answer without tools; reply.finish is then "budget", "turns", "loop" or "stopped", and reply.cut has the reason. For an incomplete
+--- answer of the model, reply.finish is "length" or "refusal".
 ---@async
 ---@param text hocket.Input
----@param list? hocket.Media[] What else comes with it.
+---@param list? hocket.Media[] Attachments.
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function Session:send(text, list)
@@ -451,7 +468,7 @@ function Session:send(text, list)
     local reply, failed = take_turn(self, left, max)
     if reply then reply.sources, reply.made = self.sources, self.made end
     if reply ~= false then return reply, failed end
-    if self.heard then self.heard = nil else left = left - 1 end -- who had answered, and was told more, has that turn again
+    if self.heard then self.heard = nil else left = left - 1 end -- it had answered, and then received more: that turn does not count
   end
   return final_answer.cut_off(self, { code = "budget", finish = "turns", message = out_of_turns(max) })
 end
@@ -464,14 +481,14 @@ function Session:renew(tell)
   if self.permissions then self.permissions.calls = false end
 end
 
---- Bytes of a tool's result that its model is shown whole.
+--- The number of bytes of a tool's result that the model is shown completely.
 ---@return integer
 function Session:result_room()
   self.shown = self.shown or context.result_bytes(self)
   return self.shown
 end
 
---- Gives it one more tool, from the next turn on.
+--- Adds a tool, from the next turn on.
 ---@param one hocket.Tool
 function Session:give(one)
   if not self.permissions then self.permissions = permission.new("this agent", self.tools) end
@@ -512,17 +529,16 @@ function Session:give_handles()
   self.request = session.request(self.spec, self.tools)
 end
 
---- Makes its conversation shorter, as it is when the window of its model is nearly full: old results and turns give way to a
---- summary, and stay where the model can read them.
+--- Shortens the conversation, as happens when the model's window is nearly full: a summary replaces old results and turns, which the
+--- model can still read.
 ---@async
 function Session:compact()
   if self.asker then self.asker:here() else wake_up(self) end
   context.compact(self)
 end
 
---- Changes what the session works with, from its next turn on: an answer or a tool call that is under
---- way ends with what it began with, and the conversation goes on. Fields that are left out stay; of two
---- calls before that turn both count.
+--- Changes the session from its next turn on; an answer or tool call in progress ends with the former settings, and the conversation
+--- continues. Missing fields stay. Two calls before that turn both apply.
 ---@param changes {model?: hocket.Model, system?: string, tools?: hocket.Tool[], permissions?: hocket.Permissions, temperature?: number, max_tokens?: integer}
 function Session:upgrade(changes)
   if type(changes) ~= "table" then error(("bad argument #1 to 'upgrade' (table expected, got %s)"):format(type(changes)), 2) end

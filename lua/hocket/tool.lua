@@ -1,4 +1,4 @@
---- Tools: what a model may call. A name, a description, a JSON Schema of the arguments, and a function.
+--- Tools: functions that a model may call. A tool has a name, a description, a JSON Schema of its arguments, and a function.
 ---
 ---     local hocket = require "hocket"
 ---     local stock = hocket.tool {
@@ -10,7 +10,10 @@
 ---     local clerk = hocket.agent { name = "clerk", prompt = "You answer questions on the stock.", tools = { stock } }
 ---     print(hocket.run(clerk, "How many screws are there?").text)
 ---
---- A toolset is a name for `tools:` in agent files; it makes tools for one agent at work. See docs/tools.md.
+--- A toolset is a name for `tools:` in agent files; it makes the tools for one working agent. See docs/guides/tools.md.
+local arguments = require "hocket.internal.base.arguments"
+local edition = require "hocket.internal.base.edition"
+local former_words = require "hocket.internal.base.lazy" "hocket.internal.agents.former_words"
 local json = require "hocket.json"
 local kept = require "hocket.internal.core.kept"
 local labels = require "hocket.internal.base.labels"
@@ -27,48 +30,49 @@ local tool = {}
 ---@field description string What it does, for the model.
 ---@field parameters? table JSON Schema of the arguments, an object.
 ---@field run fun(args: table, ctx: table): any, any Result for the model (text, or anything JSON can hold), or `nil, error`.
----@field prepare? fun(args: table): table Sees all arguments before they are checked, and puts them right.
----@field repair? fun(args: table): table Puts right what does not fit the schema, and is asked only then; the rest is cheaper than with `prepare`.
+---@field prepare? fun(args: table, ctx?: table): table Gets all arguments before they are checked, and corrects them. ctx: as for `run`, without what belongs to one call; nil where a person gives other arguments.
+---@field repair? fun(args: table): table Corrects arguments that do not fit the schema; cheaper than `prepare`, which always runs.
 ---@field timeout? number Seconds.
 ---@field quiet? boolean No `tool_call` event.
----@field fence? {[1]: string, [2]: string, empty?: string} Its results are other agents' words, and stand in a fence: its kind, and whose words they are; `empty`: what the tool says itself when there are none.
----@field effects? string[] What it does: `read`, `write` (below the root), `run` (programs), `send` (requests), `fetch` (gets something from elsewhere), `open` (in front of the user), `elsewhere` (changes things outside of the root). None: a tool that you answer for.
----@field taints? "web"|"outside"|"server"|"private" Where the text of its results comes from, when that is not to be trusted, or not for strangers. What reads or runs is `private` by itself.
----@field says? string The argument whose text other agents are told: what a model thinks aloud in it (`<think>…</think>`) is left out.
----@field subject? string The argument that rules of approval with a plain glob are for.
----@field places? table<string, boolean> The arguments that are paths which it changes.
----@field kinds? table<string, "command"|"url"> The arguments that rules take apart: command lines of a shell, and addresses (which `prepare` has to put right before).
----@field reads? fun(args: table): string[] The paths whose content it shows or takes elsewhere: those of credentials ask.
----@field sends_to? fun(args: table): string|true Where a tool that fetches sends its request: an address, or true for a place that the operator has configured.
----@field max_calls? integer Calls in one conversation, at most.
----@field serial? boolean Never two calls of it at once in one conversation.
----@field conflicts? fun(args: table): string[], string[]? What a call changes, and what it only reads, by names of your own: calls of one turn that touch the same one, at least one of them changing it, run one after the other.
----@field preview? fun(args: table): hocket.Preview? What a call would do to a file, for a person who is asked whether it may; nothing where it does nothing to one. It stands for the whole call: who has seen it may say yes.
----@field steps? boolean In a run that is kept, what it asks of the world is in the log by itself (agents, model calls, hocket.http …), and its function is called again in a replay; else a call of it is one effect, which is made once.
----@field idempotent? boolean A call that a program's end has cut off may be made again: with the same `ctx.effect_id`, by which whoever is asked can know it.
----@field reconcile? fun(args: table, ctx: table, intent: any): any, any Asked in its place when a program's end has cut a call off: what came of it, as from `run`; nil when it was not done, and is to be.
----@field intent? fun(args: table): any In a run that is kept, asked before a call that may have to be reconciled: data about what it is going to do, as the hash of what will be there, which `reconcile` is given.
----@field recall? fun(args: table, ctx: table, kept: any) In a run that is kept, called when a call has come back, in a replay as well, where `run` is not: with what `run` gave to `ctx.keep(data)`. So what a tool remembers of its calls is there again.
+---@field fence? {[1]: string, [2]: string, empty?: string} Puts results into a fence, because they are other agents' words: the kind, and the author; `empty`: the tool's own text for no result.
+---@field effects? string[] `read`, `write` (below the root), `run` (programs), `send` (requests), `fetch` (gets something from elsewhere), `open` (on the user's screen), `elsewhere` (changes things outside the root). None: a tool of your own responsibility.
+---@field taints? "web"|"outside"|"server"|"private" The origin of its results, if they are untrusted or confidential. Tools that read or run are `private` anyway.
+---@field package former? string Built in only: the row of its words in internal/agents/former_words.lua. What its arguments are only checked against is not declared.
+---@field says? string The argument whose text other agents receive; reasoning in it (`<think>…</think>`) is removed.
+---@field subject? string The argument that plain globs in approval rules match.
+---@field places? table<string, boolean> The arguments with paths that it changes.
+---@field kinds? table<string, "command"|"url"> The arguments that rules parse: shell command lines, and addresses (which `prepare` has to normalize).
+---@field reads? fun(args: table): string[] The paths whose content it shows or sends elsewhere; paths of credentials ask.
+---@field sends_to? fun(args: table): string|true Where a fetching tool sends its request: an address, or true for a place that the operator has configured.
+---@field max_calls? integer The most calls in one conversation.
+---@field serial? boolean Never two calls at once in one conversation.
+---@field conflicts? fun(args: table): string[], string[]? Names of what a call changes, and of what it only reads. Calls of one turn that share a name run one after the other, if one of them changes it.
+---@field preview? fun(args: table): hocket.Preview? The change that a call would make to a file, for approval; nil if there is none. Approving it approves the call.
+---@field steps? boolean In a durable run, the log stores its inner calls one by one (agents, model calls, hocket.http …), and a replay calls its function again. Otherwise a call is one effect, which happens once.
+---@field idempotent? boolean A call that was interrupted by the end of a process may be made again, with the same `ctx.effect_id` as idempotency key.
+---@field reconcile? fun(args: table, ctx: table, intent: any): any, any Called after an interrupted call: returns its result, as `run` does, or nil if it did not take effect; then it is made.
+---@field intent? fun(args: table): any In a durable run, called before each call: returns data about the planned effect (a hash of the result, for example), which `reconcile` receives.
+---@field recall? fun(args: table, ctx: table, kept: any) In a durable run, called after each call, also in a replay, where `run` is not called: receives the data that `run` passed to `ctx.keep(data)`, to restore the tool's memory.
 
 ---@class hocket.Tool: hocket.ToolSpec A tool that was made.
----@field set? string The name in `tools:` that it came by.
----@field schema userdata Of the arguments, compiled.
----@field check fun(args: any, json?: string): boolean, string? Whether the arguments fit, or what does not.
+---@field set? string The name in `tools:` that provided it.
+---@field schema userdata The compiled schema of the arguments.
+---@field check fun(args: any, json?: string): boolean, string? Whether the arguments fit, or the reason.
 
 ---@class hocket.Preview What would become of a file, as it is now.
 ---@field path string
 ---@field kind "create"|"change"|"move"
----@field from? string Of a move: where it is now.
----@field before? string What is in it; nil: nothing is known of that, or it is a move.
----@field after? string What would be in it.
----@field note? string What else is to be known of it, for a person.
----@field refused? string Why the call would fail, and change nothing.
+---@field from? string For a move: the present path.
+---@field before? string The present content; nil if it is unknown, or for a move.
+---@field after? string The new content.
+---@field note? string More information for a person.
+---@field refused? string Why the call would fail without a change.
 
 local fields = {
   name = "string", description = "string", parameters = "table", run = "function",
   prepare = "function", repair = "function", timeout = "number", quiet = "boolean", fence = "table", effects = "table", taints = "string", says = "string", subject = "string",
   places = "table", kinds = "table", reads = "function", sends_to = "function", max_calls = "number", serial = "boolean", conflicts = "function",
-  preview = "function",
+  preview = "function", former = "string",
   steps = "boolean", idempotent = "boolean", reconcile = "function", intent = "function", recall = "function",
 }
 
@@ -125,7 +129,7 @@ end
 local known_schemas = setmetatable({}, { __mode = "k" })
 local no_parameters = { type = "object", properties = {} }
 
---- Makes a tool. The table of its parameters may serve for many tools, and must not be changed.
+--- Makes a tool. Several tools may share a table of parameters, which must not be changed.
 ---@param def hocket.ToolSpec
 ---@return hocket.Tool
 function tool.new(def)
@@ -145,7 +149,7 @@ function tool.new(def)
     prepare = def.prepare, repair = def.repair, timeout = def.timeout, quiet = def.quiet or false, fence = def.fence or false,
     effects = def.effects, effect_bits = effect_bits(def), taints = def.taints and labels.bit(def.taints) and def.taints,
     subject = def.subject, places = def.places, kinds = def.kinds, reads = def.reads, sends_to = def.sends_to, max_calls = def.max_calls, serial = def.serial, conflicts = def.conflicts,
-    preview = def.preview,
+    preview = def.preview, former = def.former,
     steps = def.steps or false, idempotent = def.idempotent or false, reconcile = def.reconcile, intent = def.intent, recall = def.recall,
     schema = compiled, check = function(args, text) return compiled:check(args, nil, text) end,
   }
@@ -153,14 +157,13 @@ end
 
 local sets = registered.new()
 
---- Registers a name for `tools:` in agent files. `make(env)` returns one tool or a list of
---- them for one agent at work; env has `agent`, `team`, `board`, `document`, `run`, `task_ids`. A toolset
---- that sends the agent's team to work itself sets `env.leads = true`: the agent gets no `delegate` unasked, and what it says beside its calls
---- are events `facilitator_message`. What a run's script registers is what
---- that run finds under the name, whatever others register.
+--- Registers a name for `tools:` in agent files; `KIND:NAME` stands for all names that begin with `KIND:`. `make(env, name)` returns one tool or a list of tools for one working agent; env has
+--- `agent`, `team`, `board`, `document`, `run`, `task_ids`. A toolset that calls the agent's team itself sets `env.leads = true`: the
+--- agent then gets no `delegate` by default, and its text beside calls becomes `facilitator_message` events. A run finds what its own
+--- script registered, whatever others register.
 ---@param name string
----@param make? fun(env: table): hocket.Tool|hocket.Tool[] Nil takes the name back.
----@param parameters? fun(): table Of a name that stands for one tool: the JSON Schema of its arguments, so that rules for it can be checked before there is one.
+---@param make? fun(env: table, name: string): hocket.Tool|hocket.Tool[] Nil removes the name.
+---@param parameters? fun(): table For a name of one tool: the JSON Schema of its arguments, so that rules for it can be checked before it is made.
 function tool.set(name, make, parameters)
   if type(name) ~= "string" or name == "" then error(("tool.set: a name is expected, not a %s"):format(type(name)), 2) end
   for what, given in pairs { make = make, parameters = parameters } do
@@ -169,11 +172,17 @@ function tool.set(name, make, parameters)
   sets:set(name, make and { make = make, parameters = parameters })
 end
 
---- The JSON Schema of a tool's arguments, where it was registered with one.
+-- What a name stands for: `workflow:audit` for what is registered as `workflow:NAME`.
+local function find(name)
+  return sets:get(name) or sets:get((name:gsub("^(%w+:).+$", "%1NAME")))
+end
+
+--- The JSON Schema of a tool's arguments, if it was registered with one.
 ---@param name string
 ---@return table?
 function tool.parameters(name)
-  local set = sets:get(name)
+  arguments("tool.parameters", 1, "string", name)
+  local set = find(name)
   return set and set.parameters and set.parameters()
 end
 
@@ -181,7 +190,8 @@ end
 ---@param name string
 ---@return boolean
 function tool.is_known(name)
-  return sets:get(name) ~= nil
+  arguments("tool.is_known", 1, "string", name)
+  return find(name) ~= nil
 end
 
 local own = {}
@@ -200,6 +210,13 @@ function tool.is_own(name)
   return own[name] == true
 end
 
+--- The tools that hocket has itself.
+---@return table<string, boolean> names Never to change.
+---@internal
+function tool.own_names()
+  return own
+end
+
 --- All names that `tools:` may use, sorted.
 ---@return string[]
 function tool.names()
@@ -213,13 +230,13 @@ local function take(tools, seen, one)
   tools[#tools + 1] = one
 end
 
--- Adds those that a name stands for.
+-- Adds the ones that a name stands for.
 local function take_set(tools, seen, name, env)
-  local set = sets:get(name)
+  local set = find(name)
   if not set then
     return nil, failed { code = "agent", message = ("unknown tool '%s' (there are: %s)"):format(name, table.concat(tool.names(), ", ")) }
   end
-  local made, err = set.make(env)
+  local made, err = set.make(env, name)
   if not made then return nil, err end
   for _, one in ipairs(made.run and { made } or made) do
     one.set = one.set or name
@@ -248,14 +265,59 @@ function tool.resolve(names, env)
   return tools
 end
 
--- By tool: how it is declared, by whether members are sorted, as those of runs are that began when all were.
-local declared = { [false] = setmetatable({}, { __mode = "k" }), [true] = setmetatable({}, { __mode = "k" }) }
+-- How tools are declared: as in the first edition, whose members are sorted; with the words of editions 2 and 3; as now.
+local function form_now()
+  return kept.sorts() and 1 or math.max(2, math.min(edition.here(), 4))
+end
+
+-- What arguments are checked against when a call comes, and what models need not read.
+local bounds = { "minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum", "exclusiveMinimum", "additionalProperties" }
+
+local function without_bounds(part)
+  for _, name in ipairs(bounds) do part[name] = nil end
+  for _, inner in pairs(part.properties or {}) do without_bounds(inner) end
+  if type(part.items) == "table" then without_bounds(part.items) end
+  return part
+end
+
+-- A slot's range says what slots there are. An argument that can have one value only is left out: the tool fills it in.
+local function of_slots(schema)
+  local required = {}
+  for _, name in ipairs(schema.required or {}) do
+    local values = schema.properties[name].enum
+    if not values or #values > 1 then required[#required + 1] = name end
+  end
+  schema.required = #required > 0 and required or nil
+  for name, part in pairs(schema.properties) do
+    if part.enum and #part.enum == 1 then schema.properties[name] = nil elseif not part.maximum then without_bounds(part) end
+  end
+  return schema
+end
+
+-- The schema as models read it.
+local function shown(one, form)
+  local has_slots = former_words.slots[one.former]
+  if form < 3 or form == 3 and has_slots then return one.parameters end
+  return (has_slots and of_slots or without_bounds)(json.decode(json.encode(one.parameters), true))
+end
+
+-- By form, then by tool: as text.
+local declared = {}
+for form = 1, 4 do declared[form] = setmetatable({}, { __mode = "k" }) end
 
 -- The schema as text, which tools that share it share.
-local function parameters_text(one, sorted)
+local function parameters_text(one, form)
   local known = known_schemas[one.parameters]
-  known[sorted] = known[sorted] or json.encode(one.parameters)
-  return known[sorted]
+  local text = known[form]
+  if text then return text end
+  local function write() return json.encode(one.former and shown(one, form) or one.parameters) end
+  text = one.former and form < 4 and former_words.parameters(one, math.max(form, 2), write) or write()
+  known[form] = text
+  return text
+end
+
+local function description(one, form)
+  return one.former and form < 4 and former_words.description(one, math.max(form, 2)) or one.description
 end
 
 --- The list in the neutral form that the protocols translate.
@@ -263,15 +325,11 @@ end
 ---@return string json
 ---@internal
 function tool.declare(tools)
-  local list, sorted = {}, kept.sorts()
-  local known = declared[sorted]
+  local list, form = {}, form_now()
+  local known = declared[form]
   for i, one in ipairs(tools) do
-    local text = known[one]
-    if not text then
-      text = ('{"description":%s,"name":"%s","parameters":%s}'):format(json.encode(one.description), one.name, parameters_text(one, sorted))
-      known[one] = text
-    end
-    list[i] = text
+    known[one] = known[one] or ('{"description":%s,"name":"%s","parameters":%s}'):format(json.encode(description(one, form)), one.name, parameters_text(one, form))
+    list[i] = known[one]
   end
   return "[" .. table.concat(list, ",") .. "]"
 end
@@ -280,9 +338,10 @@ end
 ---@param tools hocket.Tool[]
 ---@return string
 function tool.describe(tools)
-  local lines = {}
+  arguments("tool.describe", 1, "table", tools)
+  local lines, form = {}, form_now()
   for _, one in ipairs(tools) do
-    lines[#lines + 1] = ("- %s: %s"):format(one.name, (one.description:gsub("%s+", " ")))
+    lines[#lines + 1] = ("- %s: %s"):format(one.name, (description(one, form):gsub("%s+", " ")))
   end
   return table.concat(lines, "\n")
 end

@@ -109,7 +109,7 @@ function approval(app, open) {
       button(editing ? "Allow as changed" : "Allow", () => decide(app, open, "allow"), { kind: "primary", hint: "a", disabled: isClosed(open) }),
       button("Deny", () => decide(app, open, "deny"), { kind: "bad", hint: "d", disabled: isClosed(open) }),
       open.always ? button("Always", () => decide(app, open, "always"), { kind: "quiet", title: open.always, disabled: isClosed(open) }) : null,
-      button(editing ? "As it was" : "Edit", edit, { kind: "quiet", hint: "e" })),
+      open.once ? null : button(editing ? "As it was" : "Edit", edit, { kind: "quiet", hint: "e" })),
     open.always ? h("p.note", null, "Always: " + open.always) : null);
 }
 

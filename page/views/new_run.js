@@ -1,5 +1,6 @@
 // Beginning a run: which agent, what it is asked (by a form where it has a schema of its input), and what it may spend.
 import { address, go } from "../route.js";
+import { Asked } from "../asked.js";
 import { button, empty, who } from "../parts.js";
 import { fields, hasForm, read } from "./form.js";
 import { h } from "../view.js";
@@ -10,9 +11,8 @@ import * as format from "../format.js";
 const typed = new Map(); // by agent, so that nothing is lost on the way to another one
 
 function load(app) {
-  if (app.agents || app.askingAgents) return;
-  app.askingAgents = true;
-  api.get("/api/agents").then((answer) => { app.agents = answer.agents; }, (error) => { app.agentsError = error; }).finally(() => { app.askingAgents = false; app.redraw(); });
+  app.asked ??= new Asked(async () => (await api.get("/api/agents")).agents, app.redraw);
+  app.agents = app.asked.get();
 }
 
 function valuesOf(name) {
@@ -56,7 +56,7 @@ async function begin(app, agent) {
 
 function choose(app) {
   return h("ul.agents", null, app.agents.map((agent) => h("li", { key: agent.name }, h("a.card.agent", { href: address("new", agent.name) },
-    h("span.agent-name", null, who(agent.name, agent.display_name ?? agent.name)), h("span.about", null, format.line(agent.description, 300)), agent.kind === "script" ? h("span.tag", null, "script") : null))));
+    h("span.agent-name", null, who(agent.name, agent.display_name ?? agent.name)), h("span.about", null, format.line(agent.description, 300)), agent.kind !== "agent" ? h("span.tag", null, agent.kind) : null))));
 }
 
 function option(values, set, name, words, props, about) {
@@ -90,7 +90,7 @@ function form(app, agent) {
 
 export function newRun(app) {
   load(app);
-  if (app.agentsError) return h("main", null, empty("The agents cannot be listed", app.agentsError.message));
+  if (!app.agents && app.asked.error) return h("main", null, empty("The agents cannot be listed", app.asked.error.message));
   if (!app.agents) return h("main", null, empty("…"));
   if (app.agents.length === 0) return h("main", null, empty("Nothing is offered", "Start the server with a directory of agents: hocket serve agents"));
   const agent = app.agents.find((one) => one.name === app.route.id) ?? (app.agents.length === 1 ? app.agents[0] : null);

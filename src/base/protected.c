@@ -1,6 +1,6 @@
 /* The list of protected names and how they are compared (protected.h). Names are compared without
- * regard to ASCII case, as some file systems do: .GIT is .git there. A name in this list that is
- * not protected by a tool, or not by the walls around a command, would be a hole; so both ask here. */
+ * regard to ASCII case, as some file systems do: .GIT is .git there. A name that only the tools
+ * protect, or only the sandbox of commands, would be a hole; so both ask here. */
 #include "base/protected.h"
 
 #include <strings.h>

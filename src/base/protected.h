@@ -1,7 +1,7 @@
 /* Names of files and folders that programs of a person's obey without being asked: a repository's
- * configuration and hooks, what shells, editors, debuggers and other agents read when they start. Who
- * may write there runs programs outside of every wall, later, so neither a tool nor a command of a
- * model's may. One list for both (core/permission, os/protect). */
+ * configuration and hooks, what shells, editors, debuggers and other agents read when they start.
+ * Whoever writes there runs programs later, outside of the sandbox. So neither a model's tool nor its
+ * command may. One list for both (core/permission, os/protect). */
 #pragma once
 
 #include "base/str.h"
@@ -25,9 +25,9 @@ bool hocket__protected_is_fetched(struct hocket__str name);
 
 /* ---- Credentials, and what others obey ----------------------------------------------------- */
 
-/* Names of files that are more than text: those that hold keys, and those that other programs run or
- * obey. A tool of a model's neither shows the one nor, once the conversation has a stranger's words in
- * it, changes the other without a question (core/permission); a search passes the first by. */
+/* Names of files that are more than text: files with keys, and files that other programs run or obey.
+ * A model's tool never shows a file with keys, and a search skips it. Once the conversation contains a
+ * stranger's words, a tool changes the other kind only after a question (core/permission). */
 
 /* What is in a folder of this name, or a file of this name, is a credential: .env, .ssh, *.pem, id_rsa …
  * ASCII case is ignored. */

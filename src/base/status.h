@@ -12,8 +12,8 @@
 int hocket__error(struct hocket_error *err, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same of an error that has a cause: "CONTEXT: what the cause says", with all that the cause knows (its status, HTTP status,
- * whether and when the call may succeed later). `cause` may be `err`. Returns the cause's status. */
+/* The same of an error that has a cause: "CONTEXT: what the cause says", with the cause's status, HTTP status, and whether and
+ * when the call may succeed later. `cause` may be `err`. Returns the cause's status. */
 int hocket__error_because(struct hocket_error *err, const struct hocket_error *cause,
     const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 

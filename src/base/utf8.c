@@ -1,6 +1,6 @@
 /* UTF-8, checked and repaired (utf8.h). Everything that comes from models, tools and files passes
- * here, most of it plain ASCII: eight bytes are looked at at once, and only what is not ASCII goes
- * through the table of lead bytes. */
+ * here, most of it plain ASCII: eight bytes are checked at once, and only the others go through the
+ * table of lead bytes. */
 #include "base/utf8.h"
 
 #define ONES 0x0101010101010101u

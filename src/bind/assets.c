@@ -41,10 +41,19 @@ static struct hocket__str push_dictionary(lua_State *L, const struct hocket__pac
     return hocket__str(lua_touserdata(L, -1), a->len);
 }
 
+struct hocket__str hocket__asset_bytes(const struct hocket__pack *p, const struct hocket__asset *a)
+{
+    return hocket__str((const char *) p->bytes + a->at, a->len);
+}
+
 void hocket__asset_push(lua_State *L, const struct hocket__pack *p, const struct hocket__asset *a)
 {
+    if (!p->code) {
+        lua_pushlstring(L, (const char *) p->bytes + a->at, a->len);
+        return;
+    }
     luaL_Buffer b;
-    struct hocket__str dictionary = push_dictionary(L, p->base);
+    struct hocket__str dictionary = push_dictionary(L, p);
     unpack(L, p, a, dictionary, luaL_buffinitsize(L, &b, a->len));
     luaL_pushresultsize(&b, a->len);
     lua_remove(L, -2);

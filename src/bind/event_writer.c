@@ -1,7 +1,6 @@
 /* Writes events from C straight into the journal's record, member by member (event_writer.h). A
  * writer is one userdata for a journal, an agent and an operation, with the beginning of the record
- * ready made: most of what an event costs is told once for each agent at work and not for each
- * event. */
+ * ready made: most of an event's cost comes once for each agent at work and not for each event. */
 #include "bind/event_writer.h"
 
 #include <string.h>
@@ -15,7 +14,7 @@
 
 static const char META[] = "hocket.event_writer";
 
-/* User values. Without a finalizer, which would keep them, and all that a job refers to, for one more
+/* User values. Without a finalizer, which would keep them, and everything that a job refers to, for one more
  * cycle of the collector. */
 enum { JOURNAL = 1, JOB, OP, AGENT, VALUES = AGENT };
 
@@ -60,8 +59,9 @@ static struct writer *push_old(lua_State *L, const struct hocket__lua_journal *j
     return t;
 }
 
-/* journal:writer(agent, op?, job?, old?) -> writer: who writes in an agent's name. With each event the
- * job gets on. `old`: one that is no longer needed, and may become it. */
+/* journal:writer(agent, op?, job?, old?) -> writer: writes events in an agent's name. Each event
+ * counts as progress of the job. `old`: a writer that is no longer needed, whose memory may be used
+ * again. */
 static int l_writer(lua_State *L)
 {
     struct hocket__lua_journal *j = hocket__check_journal(L, 1);

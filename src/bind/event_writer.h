@@ -27,7 +27,7 @@ struct hocket__event {
     bool table;                          /* one lies on the stack */
 };
 
-/* Raises when arg is none of these. */
+/* Raises when arg is no writer. */
 void hocket__event_begin(struct hocket__event *t, lua_State *L, int arg, struct hocket__str type);
 /* Names are constants, in plain letters. */
 void hocket__event_text(struct hocket__event *t, struct hocket__str name, struct hocket__str v);

@@ -1,4 +1,4 @@
-/* How a runtime begins and ends: its handles in the loop, and at the end those of all that had some.
+/* How a runtime begins and ends: its handles in the loop, and at the end the handles of its parts.
  *
  *     new ──> used by everything ──> close: cancels every fiber and runs them to their ends, closes
  *                  │                        what holds handles, forgets itself, on_closed

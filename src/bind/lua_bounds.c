@@ -16,7 +16,7 @@
 #include "bind/runtime.h"
 #include "bind/util.h"
 
-/* Blocks from here on are looked at by the clock, too. */
+/* Blocks from here on are checked by the clock, too. */
 #define LARGE 16384
 /* Instructions between two calls of a guard's hook. */
 #define STEP 1000
@@ -32,8 +32,8 @@ struct bounds {
     const char *over; /* what was used up first: "memory", "time", or NULL */
 };
 
-/* Its user values: the function that the hook calls, the bounded methods of strings, those that they stand for,
- * the metatable of strings, the bounds. */
+/* Its user values: the function that the hook calls, the bounded methods of strings, the original methods, the
+ * metatable of strings, the bounds. */
 struct guard {
     struct bounds *bounds;
     int depth; /* calls of the script's functions inside of each other; 0: bounds are off */

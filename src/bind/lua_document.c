@@ -112,7 +112,8 @@ static int l_new(lua_State *L)
     return 1;
 }
 
-/* d:attach(journal, number?): changes are recorded there from now on, as those of this document among the run's */
+/* d:attach(journal, number?, places?): changes are recorded there from now on, as those of this document among the run's.
+ * places: with where the slot of each stands among all */
 static int l_attach(lua_State *L)
 {
     struct document *d = check_document(L);
@@ -120,6 +121,7 @@ static int l_attach(lua_State *L)
     luaL_argcheck(L, number >= 0, 3, "a number from 0 on expected");
     d->journal = hocket__check_journal(L, 2);
     hocket__document_set_number(d->doc, number);
+    hocket__document_tell_places(d->doc, lua_toboolean(L, 4));
     lua_pushvalue(L, 2);
     lua_setiuservalue(L, 1, 1);
     return 0;

@@ -64,17 +64,21 @@ static const luaL_Reg c_modules[] = {
 /* Of the Lua that runs, whichever the process has; NULL where it does not say. */
 extern const char lua_ident[] __attribute__((weak));
 
-/* Pushes the text of a script, or its bytecode, and how it is to be loaded. */
-static const char *push_form(
+/* Pushes the function that a script is: from its bytecode where there is some, which is read in its place. */
+static int load_asset(
     lua_State *L, const struct hocket__pack *pack, const struct hocket__asset *script)
 {
     const struct hocket__asset *compiled =
         pack == &hocket__pack_library ? hocket__asset_compiled(script, lua_ident) : NULL;
-    if (compiled)
-        hocket__asset_push(L, &hocket__pack_bytecode, compiled);
-    else
+    const char *chunk = lua_pushfstring(L, "@%s", script->name);
+    struct hocket__str text;
+    if (compiled) {
+        text = hocket__asset_bytes(&hocket__pack_bytecode, compiled);
+    } else {
         hocket__asset_push(L, pack, script);
-    return compiled ? "b" : "t";
+        text.p = lua_tolstring(L, -1, &text.n);
+    }
+    return luaL_loadbufferx(L, text.p, text.n, chunk, compiled ? "b" : "t");
 }
 
 /* Upvalues: the pack, the script, the directory or nil. Arguments: the module's name. */
@@ -88,11 +92,7 @@ static int load_script(lua_State *L)
         lua_pushfstring(L, "%s/%s", path, a->name);
         status = luaL_loadfilex(L, lua_tostring(L, -1), "t");
     } else {
-        const char *mode = push_form(L, pack, a);
-        size_t n;
-        const char *text = lua_tolstring(L, -1, &n);
-        lua_pushfstring(L, "@%s", a->name);
-        status = luaL_loadbufferx(L, text, n, lua_tostring(L, -1), mode);
+        status = load_asset(L, pack, a);
     }
     if (status != LUA_OK)
         return lua_error(L);

@@ -1,6 +1,6 @@
 /* A Lua of its own for scripts that a model writes, in a process and a sandbox of their own. Only
- * text is loaded, no bytecode, which can crash any Lua. Errors end the process with 1 and are told
- * on stderr, as `lua` does. */
+ * text is loaded, no bytecode, which can crash any Lua. Errors end the process with 1 and are printed on stderr,
+ * as `lua` does. */
 #include "bind/plain_lua.h"
 
 #include <lauxlib.h>

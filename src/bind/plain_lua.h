@@ -6,8 +6,8 @@
 /* argv[1] of a program that is to run a Lua script from its standard input. */
 #define HOCKET__PLAIN_LUA_WORD "--hocket-lua"
 
-/* The same, of one that is talked with: a line says how many bytes the script has, which follow; what comes behind them it
- * reads itself. */
+/* The same for a script that exchanges messages: a line gives the script's size in bytes, the script follows, and the
+ * script itself reads the rest. */
 #define HOCKET__TALKING_LUA_WORD "--hocket-talking-lua"
 
 /* Runs it in a new state with the standard libraries, and ends the process: 0, or 1 after an error,

@@ -368,9 +368,27 @@ void hocket__set_str(lua_State *L, const char *name, struct hocket__str s)
     lua_setfield(L, -2, name);
 }
 
+void hocket__set_cstr(lua_State *L, const char *name, const char *s)
+{
+    lua_pushstring(L, s);
+    lua_setfield(L, -2, name);
+}
+
 void hocket__set_int(lua_State *L, const char *name, lua_Integer n)
 {
     lua_pushinteger(L, n);
+    lua_setfield(L, -2, name);
+}
+
+void hocket__set_number(lua_State *L, const char *name, lua_Number n)
+{
+    lua_pushnumber(L, n);
+    lua_setfield(L, -2, name);
+}
+
+void hocket__set_bool(lua_State *L, const char *name, bool b)
+{
+    lua_pushboolean(L, b);
     lua_setfield(L, -2, name);
 }
 

@@ -70,6 +70,10 @@ HOCKET__PRIVATE struct hocket__str hocket__check_str(lua_State *L, int arg);
 HOCKET__PRIVATE void hocket__push_str(lua_State *L, struct hocket__str s);
 /* Members of the table on top of the stack; an empty text is none. */
 void hocket__set_str(lua_State *L, const char *name, struct hocket__str s);
-void hocket__set_int(lua_State *L, const char *name, lua_Integer n);
+HOCKET__PRIVATE void hocket__set_cstr(
+    lua_State *L, const char *name, const char *s); /* "" is a text here; NULL is none */
+HOCKET__PRIVATE void hocket__set_int(lua_State *L, const char *name, lua_Integer n);
+void hocket__set_number(lua_State *L, const char *name, lua_Number n);
+HOCKET__PRIVATE void hocket__set_bool(lua_State *L, const char *name, bool b);
 /* Seconds (a number >= 0) at arg, or -1 when absent, as milliseconds. */
 int64_t hocket__opt_seconds(lua_State *L, int arg);

@@ -42,10 +42,9 @@ void cli_buf_adds(struct cli_buf *b, const char *text)
     cli_buf_add(b, text, strlen(text));
 }
 
-void cli_buf_addf(struct cli_buf *b, const char *fmt, ...)
+void cli_buf_addv(struct cli_buf *b, const char *fmt, va_list ap)
 {
-    va_list ap, again;
-    va_start(ap, fmt);
+    va_list again;
     va_copy(again, ap);
     int n = vsnprintf(NULL, 0, fmt, ap);
     if (n > 0) {
@@ -54,6 +53,13 @@ void cli_buf_addf(struct cli_buf *b, const char *fmt, ...)
         b->n += (size_t) n;
     }
     va_end(again);
+}
+
+void cli_buf_addf(struct cli_buf *b, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    cli_buf_addv(b, fmt, ap);
     va_end(ap);
 }
 

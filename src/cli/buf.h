@@ -16,6 +16,8 @@ _Noreturn void cli_nomem(void);
 void cli_buf_add(struct cli_buf *b, const char *p, size_t n);
 void cli_buf_adds(struct cli_buf *b, const char *text);
 void cli_buf_addf(struct cli_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void cli_buf_addv(struct cli_buf *b, const char *fmt, va_list ap)
+    __attribute__((format(printf, 2, 0)));
 void cli_buf_reset(struct cli_buf *b); /* empty; keeps the memory */
 void cli_buf_free(struct cli_buf *b);
 const char *cli_buf_text(const struct cli_buf *b); /* never NULL */

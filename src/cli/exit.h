@@ -12,10 +12,10 @@
     X(PROVIDER, 4, "the provider failed, refused the key, or there is no key")                     \
     X(BUDGET, 5, "a budget or a limit was reached")                                                \
     X(DECLINED, 6, "a person refused the plan")                                                    \
-    X(PARKED, 75, "the run waits for somebody's answer: hocket answer, then hocket resume")        \
+    X(PARKED, 75, "the run waits for a person: hocket answer, then hocket resume")                 \
     X(TIMEOUT, 124, "out of time")                                                                 \
     X(INTERRUPTED, 130, "interrupted (SIGINT) or cancelled; 143 for SIGTERM, 129 for SIGHUP")      \
-    X(UNREAD, 141, "nobody reads what is listed or shown any more (SIGPIPE)")
+    X(UNREAD, 141, "the reader of the output has gone (SIGPIPE)")
 
 enum cli_exit {
 #define CLI_EXIT_ENUM(name, code, text) CLI_EXIT_##name = code,

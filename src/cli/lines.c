@@ -202,7 +202,7 @@ static void on_cut(const struct about *a)
 static void on_user(const struct about *a)
 {
     a->line->tone = CLI_ASK;
-    cli_buf_adds(text_of(a), "is told: ");
+    cli_buf_adds(text_of(a), "hears: ");
     add_member(a, "text", SAID);
 }
 
@@ -270,6 +270,25 @@ static void on_made(const struct about *a)
     cli_buf_adds(text_of(a), " bytes)");
 }
 
+/* "; the first that differs: model of food (messages, tools)" */
+static void say_first(const struct about *a, const hocket_json *first)
+{
+    const hocket_json *differs = hocket_json_get(first, "differs");
+    if (!first)
+        return;
+    cli_buf_addf(text_of(a), "; the first that %s: %s", differs ? "differs" : "is new",
+        cli_member(first, "kind"));
+    if (hocket_json_get(first, "agent"))
+        cli_buf_addf(text_of(a), " of %s", cli_member(first, "agent"));
+    const char *sign = " (";
+    for (const hocket_json *d = hocket_json_first(differs); d; d = hocket_json_next(d)) {
+        cli_buf_addf(text_of(a), "%s%s", sign, hocket_json_text(d, "?", NULL));
+        sign = ", ";
+    }
+    if (hocket_json_count(differs) > 0)
+        cli_buf_adds(text_of(a), ")");
+}
+
 /* What a fork that remembers its parent did not have to do again. */
 static void on_reused(const struct about *a)
 {
@@ -283,9 +302,10 @@ static void on_reused(const struct about *a)
     cli_buf_adds(text_of(a), " tokens");
     if (cost)
         cli_buf_addf(text_of(a), ", %.4f USD", hocket_json_number(cost, 0));
+    say_first(a, hocket_json_get(a->event, "first"));
 }
 
-/* A wait that a person would take for a standstill is told in any case. */
+/* A wait that a person would take for a standstill is printed in any case. */
 static void on_retry(const struct about *a)
 {
     double delay = hocket_json_number(hocket_json_get(a->event, "delay"), 0);
@@ -387,12 +407,52 @@ static void on_routed(const struct about *a)
     add_member(a, "reason", DETAIL);
 }
 
+static void on_split(const struct about *a)
+{
+    a->line->tone = CLI_DIM;
+    cli_buf_adds(text_of(a), "splits ");
+    add_member(a, "id", DETAIL);
+    cli_buf_adds(text_of(a), " into ");
+    cli_text_plural(
+        text_of(a), (long long) hocket_json_count(hocket_json_get(a->event, "tasks")), "part");
+}
+
+/* A check that holds shows in its task's end. */
+static void on_checked(const struct about *a)
+{
+    if (hocket_json_bool(hocket_json_get(a->event, "ok"), false))
+        return;
+    a->line->tone = CLI_WARN;
+    cli_buf_adds(text_of(a), "fails the check: ");
+    add_member(a, "reason", DETAIL);
+}
+
+static void on_blocked(const struct about *a)
+{
+    a->line->tone = CLI_DIM;
+    cli_buf_adds(text_of(a), "is blocked: ");
+    add_member(a, "what", DETAIL);
+}
+
+static void on_reassigned(const struct about *a)
+{
+    a->line->tone = CLI_DIM;
+    snprintf(a->line->who, sizeof(a->line->who), "%s", cli_member(a->event, "from"));
+    cli_buf_adds(text_of(a), "has failed, and gives up to ");
+    add_member(a, "to", DETAIL);
+    cli_buf_adds(text_of(a), ": ");
+    add_member(a, "error", DETAIL);
+}
+
 static void on_handoff(const struct about *a)
 {
     a->line->tone = CLI_DIM;
     snprintf(a->line->who, sizeof(a->line->who), "%s", cli_member(a->event, "from"));
     cli_buf_adds(text_of(a), "hands on to ");
     add_member(a, "to", DETAIL);
+    if (*cli_member(a->event, "reason"))
+        cli_buf_adds(text_of(a), ": ");
+    add_member(a, "reason", DETAIL);
 }
 
 static void on_awaited(const struct about *a)
@@ -409,6 +469,22 @@ static void on_round(const struct about *a)
     a->line->tone = CLI_DIM;
     cli_buf_addf(text_of(a), "round %lld: ", (long long) number(a, "round"));
     cli_text_plural(text_of(a), number(a, "members"), "member");
+}
+
+static void on_phase(const struct about *a)
+{
+    int64_t planned = number(a, "planned");
+    cli_buf_adds(text_of(a), "phase: ");
+    add_member(a, "name", DETAIL);
+    if (planned > 0) {
+        cli_buf_adds(text_of(a), ", ");
+        cli_text_plural(text_of(a), planned, "agent");
+    }
+}
+
+static void on_report(const struct about *a)
+{
+    add_member(a, "content", SAID);
 }
 
 static void on_team_end(const struct about *a)
@@ -466,9 +542,15 @@ void cli_line_of(struct cli_line *out, const struct cli_progress *p, const char 
         { "tools_changed", on_tools },
         { "document_updated", on_document },
         { "routed", on_routed },
+        { "task_split", on_split },
+        { "task_blocked", on_blocked },
+        { "checked", on_checked },
+        { "reassigned", on_reassigned },
         { "handoff", on_handoff },
         { "run_awaited", on_awaited },
         { "round_started", on_round },
+        { "phase_started", on_phase },
+        { "workflow_report", on_report },
         { "team_finished", on_team_end },
     };
     struct about a = { out, p, type, event, now };

@@ -38,7 +38,7 @@ static char *copied(const char *text)
 
 /* ---- Agents ------------------------------------------------------------ */
 
-/* From the end: events are mostly about those that began last. */
+/* From the end: most events are about the agents that began last. */
 struct cli_agent *cli_progress_agent(const struct cli_progress *p, const char *op)
 {
     for (size_t i = p->n_agents; i-- > 0;)
@@ -158,7 +158,7 @@ static void on_reply(struct cli_progress *p, const hocket_json *event, double no
         remove_agent(p, agent);
 }
 
-/* It works in a run of its own: what that has used is heard with its end. */
+/* It works in a run of its own, whose usage is reported when it ends. */
 static void on_awaited(struct cli_progress *p, const hocket_json *event, double now)
 {
     struct cli_agent *agent = agent_of(p, event, now);
@@ -266,8 +266,8 @@ static void on_warning(struct cli_progress *p, const hocket_json *event, double 
         remove_agent(p, agent);
 }
 
-/* Of a conversation: who answered has done so, or was stopped. Those who were sent have an event of
- * their own, and may go on between two turns. */
+/* Of a conversation: the agent that answered has ended, or was stopped. Agents that others sent have events of
+ * their own, and may continue between two turns. */
 static void on_turn(struct cli_progress *p, const hocket_json *event, double now)
 {
     (void) event;

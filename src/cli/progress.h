@@ -17,7 +17,7 @@ struct cli_agent {
     double since;      /* the `now` it was first seen at */
     int64_t turn;
     int64_t tasks;   /* that it was sent with */
-    bool dispatched; /* somebody sent it; the others are those who wait for it */
+    bool dispatched; /* another agent sent it; agents that nobody sent wait for the sent ones */
     bool asking;     /* a model request is under way */
     bool failed, cancelled;
 };
@@ -40,7 +40,7 @@ struct cli_progress {
     char **names;                    /* of all agents so far */
     size_t n_names, cap_names;
     long long calls, input, output;
-    char last_failed[72]; /* the agent whose failure was told last */
+    char last_failed[72]; /* the agent whose failure was reported last */
 };
 
 /* Takes one parsed event. */

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/log/log.h"
 #include "cli/signals.h"
 #include "cli/text.h"
 
@@ -19,25 +20,6 @@
 
 /* Bytes of the lines that wait while a person types. */
 #define WAITING_MAX ((size_t) 64 << 10)
-
-/* The signs of our own words, where only ASCII can be shown. Letters stay as they are. */
-static void add_ascii(struct cli_buf *out, const char *p)
-{
-    static const struct {
-        const char *fine, *plain;
-    } signs[] = { { "…", "..." }, { "·", "-" }, { "—", "-" }, { "–", "-" }, { "→", "->" },
-        { "“", "\"" }, { "”", "\"" }, { "’", "'" } };
-    while (*p) {
-        size_t i = 0, n = sizeof(signs) / sizeof(*signs);
-        while (i < n && strncmp(p, signs[i].fine, strlen(signs[i].fine)) != 0)
-            i++;
-        if (i < n)
-            cli_buf_adds(out, signs[i].plain);
-        else
-            cli_buf_add(out, p, 1);
-        p += i < n ? strlen(signs[i].fine) : 1;
-    }
-}
 
 /* A stderr that fails is not worth a word: there is nowhere to say it. */
 static void put(const struct cli_buf *b)
@@ -61,23 +43,6 @@ static bool is_capable(void)
     return term && *term && strcmp(term, "dumb") != 0;
 }
 
-/* Terminals of today show UTF-8 unless the locale names another character set, as C and POSIX do; the console of
- * the kernel has no font for it. */
-static bool shows_unicode(void)
-{
-    const char *names[] = { "LC_ALL", "LC_CTYPE", "LANG" }, *term = getenv("TERM");
-    if (term && strcmp(term, "linux") == 0)
-        return false;
-    for (size_t i = 0; i < 3; i++) {
-        const char *value = getenv(names[i]), *charset = value ? strchr(value, '.') : NULL;
-        if (value && *value && (strcmp(value, "C") == 0 || strcmp(value, "POSIX") == 0))
-            return false;
-        if (value && *value)
-            return !charset || strncasecmp(charset, ".utf", 4) == 0;
-    }
-    return true;
-}
-
 void cli_screen_measure(struct cli_screen *s)
 {
     struct winsize size = { 0 };
@@ -96,9 +61,9 @@ void cli_screen_start(struct cli_screen *s, bool live, bool color)
 {
     const char *no_color = getenv("NO_COLOR");
     *s = (struct cli_screen){ .name_width = 12 };
-    s->terminal = isatty(STDERR_FILENO) && is_capable();
+    s->terminal = isatty(STDERR_FILENO) && is_capable() && !cli_log_is_on();
     s->color = color && s->terminal && !(no_color && *no_color);
-    s->unicode = shows_unicode();
+    s->unicode = cli_text_shows_unicode();
     s->live = live && s->terminal;
     cli_screen_measure(s);
     if (!s->live)
@@ -239,7 +204,7 @@ void cli_screen_put(struct cli_screen *s, const struct cli_buf *line)
     if (s->unicode)
         cli_buf_add(&b, cli_buf_text(line), line->n);
     else
-        add_ascii(&b, cli_buf_text(line));
+        cli_text_ascii(&b, cli_buf_text(line), strlen(cli_buf_text(line)));
     if (s->shown.count > 0)
         cli_buf_add(&b, cli_buf_text(&s->shown.text), s->shown.text.n);
     put(&b);
@@ -319,7 +284,7 @@ static void add_plain_line(const struct cli_screen *s, struct cli_buf *b, enum c
     char clock[16] = "";
     time_t now = s->at ? s->at : time(NULL);
     struct tm parts;
-    if (localtime_r(&now, &parts))
+    if (cli_text_moment(now, &parts))
         strftime(clock, sizeof(clock), "%H:%M:%S ", &parts);
     cli_buf_adds(b, clock);
     if (tone >= CLI_WARN)
@@ -327,9 +292,18 @@ static void add_plain_line(const struct cli_screen *s, struct cli_buf *b, enum c
     cli_buf_addf(b, "%s%s%s\n", who ? who : "", who ? " " : "", text);
 }
 
+static enum cli_log_level level_of(enum cli_tone tone)
+{
+    return tone == CLI_BAD ? CLI_LOG_ERROR : tone == CLI_WARN ? CLI_LOG_WARNING : CLI_LOG_INFO;
+}
+
 void cli_screen_line(struct cli_screen *s, enum cli_tone tone, const char *who, const char *text)
 {
     struct cli_buf b = { 0 };
+    if (cli_log_is_on()) {
+        cli_log(level_of(tone), NULL, who, text);
+        return;
+    }
     if (s->terminal)
         add_terminal_line(s, &b, tone, who, text);
     else
@@ -360,6 +334,10 @@ static void add_lines(const struct cli_screen *s, struct cli_buf *b, const char 
 void cli_screen_say(struct cli_screen *s, enum cli_tone tone, const char *text)
 {
     struct cli_buf b = { 0 }, shown = { 0 };
+    if (cli_log_is_on()) {
+        cli_log(level_of(tone), NULL, NULL, text);
+        return;
+    }
     cli_text_show(&shown, text, strlen(text), true);
     cli_buf_adds(&b, cli_screen_tone(s, tone));
     add_lines(s, &b, cli_buf_text(&shown));

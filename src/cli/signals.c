@@ -1,7 +1,6 @@
 /* Handlers set flags, wake the host and end the process; they call nothing that is not safe in
- * a handler. The first signal cancels the run, the second ends the process. Code that never
- * waits hears of neither: an alarm breaks into it, and after some times the process ends
- * without it. */
+ * a handler. The first signal cancels the run, the second ends the process. Code that never waits notices neither:
+ * an alarm interrupts it, and after some attempts the process ends without it. */
 #include "cli/signals.h"
 
 #include <errno.h>
@@ -41,7 +40,7 @@ static void leave_view(void)
     }
 }
 
-/* Once a second from when the run should have ended, unless it has waited for people: the loop hears of nothing while a
+/* Once a second from when the run should have ended, unless it has waited for people: the loop cannot turn while a
  * script never waits. */
 static void on_alarm(int signo)
 {

@@ -10,6 +10,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "cli/log/log.h"
 #include "cli/text.h"
 
 enum { DAYS = 30 };
@@ -133,10 +134,9 @@ void cli_store_for_runs(struct hocket_options *o, const char *store, const char 
     cli_store_options(o, store, durability);
     o->store_optional = !store && !set_variable("HOCKET_STORE");
     if (o->store_optional && !o->store)
-        fputs(
+        cli_log(CLI_LOG_WARNING, NULL, NULL,
             "warning: runs are not kept: there is no home for them: set HOME, or name a file with "
-            "--store (off: none)\n",
-            stderr);
+            "--store (off: none)");
 }
 
 const char *cli_store_for_others(
@@ -164,6 +164,12 @@ bool cli_store_look(struct hocket_options *o, const char *command, const char *s
         return true;
     fprintf(stderr, "hocket %s: no runs are kept yet in %s\n", command, o->store);
     return false;
+}
+
+bool cli_store_outlives(const char *store)
+{
+    const char *named = store ? store : set_variable("HOCKET_STORE");
+    return !named || strcmp(named, "memory") != 0;
 }
 
 void cli_store_hint(struct cli_buf *out, const char *store)

@@ -11,8 +11,8 @@
 #include "cli/buf.h"
 
 #define CLI_STORE_HELP                                                                             \
-    "the file or PostgreSQL URL that runs are kept in, or off; else HOCKET_STORE,\nelse the "      \
-    "home's file"
+    "the store: a file, a PostgreSQL URL, or off; default: HOCKET_STORE, then the file\n"          \
+    "in your home"
 
 /* "word:/…": postgres://…, or what is refused. */
 bool cli_store_is_url(const char *store);
@@ -36,6 +36,9 @@ const char *cli_store_for_others(
 /* The same for a command that only looks: nothing is removed because it is old. False after having said on
  * stderr that there is nothing to look at; then nothing is to be opened, which would make it. */
 bool cli_store_look(struct hocket_options *o, const char *command, const char *store);
+
+/* Whether what is kept there outlives this process: not in a store in memory. `store`: what --store said, or NULL. */
+bool cli_store_outlives(const char *store);
 
 /* For messages: "hocket resume ID --store FILE", as the person would have to write it; nothing for NULL. */
 void cli_store_hint(struct cli_buf *out, const char *store);

@@ -7,7 +7,9 @@
 
 #include <locale.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <wchar.h>
 
 /* ---- UTF-8 ------------------------------------------------------------- */
@@ -256,4 +258,53 @@ void cli_text_word(struct cli_buf *out, const char *p, size_t n)
 void cli_text_plural(struct cli_buf *out, long long n, const char *word)
 {
     cli_buf_addf(out, "%lld %s%s", n, word, n == 1 ? "" : "s");
+}
+
+/* Terminals of today show UTF-8 unless the locale names another character set, as C and POSIX do; the console of
+ * the kernel has no font for it. */
+bool cli_text_shows_unicode(void)
+{
+    const char *names[] = { "LC_ALL", "LC_CTYPE", "LANG" }, *term = getenv("TERM");
+    if (term && strcmp(term, "linux") == 0)
+        return false;
+    for (size_t i = 0; i < 3; i++) {
+        const char *value = getenv(names[i]), *charset = value ? strchr(value, '.') : NULL;
+        if (value && *value && (strcmp(value, "C") == 0 || strcmp(value, "POSIX") == 0))
+            return false;
+        if (value && *value)
+            return !charset || strncasecmp(charset, ".utf", 4) == 0;
+    }
+    return true;
+}
+
+void cli_text_ascii(struct cli_buf *out, const char *p, size_t n)
+{
+    static const struct {
+        const char *fine, *plain;
+    } signs[] = { { "…", "..." }, { "·", "-" }, { "—", "-" }, { "–", "-" }, { "→", "->" },
+        { "“", "\"" }, { "”", "\"" }, { "’", "'" }, { "▸", ">" }, { "✓", "ok" }, { "✗", "x" },
+        { "─", "-" }, { "│", "|" }, { "└", "`" }, { "├", "|" }, { "━", "=" }, { "⠹", "*" } };
+    for (size_t done = 0; done < n;) {
+        size_t i = 0, count = sizeof(signs) / sizeof(*signs), len = 1;
+        while (i < count
+               && !(len = strlen(signs[i].fine),
+                   n - done >= len && memcmp(p + done, signs[i].fine, len) == 0))
+            i++;
+        if (i < count)
+            cli_buf_adds(out, signs[i].plain);
+        else
+            cli_buf_add(out, p + done, len = 1);
+        done += len;
+    }
+}
+
+bool cli_text_ends(const char *text, const char *tail)
+{
+    size_t n = strlen(text), m = strlen(tail);
+    return n >= m && strcmp(text + n - m, tail) == 0;
+}
+
+bool cli_text_moment(time_t t, struct tm *out)
+{
+    return localtime_r(&t, out) != NULL;
 }

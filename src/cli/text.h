@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <time.h>
 
 #include "cli/buf.h"
 
@@ -22,6 +23,13 @@ void cli_text_word(struct cli_buf *out, const char *p, size_t n);
  * bits, line separators, direction marks. The same value: they can only stand in texts. */
 void cli_text_json(struct cli_buf *out, const char *p, size_t n);
 
+/* Whether what reads our output shows more than ASCII, as the locale and the terminal say. */
+bool cli_text_shows_unicode(void);
+/* Appends text with the signs of our own words (dashes, quotes, arrows, ellipses) as ASCII. Letters stay as they are. */
+void cli_text_ascii(struct cli_buf *out, const char *p, size_t n);
+
+bool cli_text_ends(const char *text, const char *tail);
+
 /* Columns that a shown text takes. */
 size_t cli_text_width(const char *p, size_t n);
 
@@ -40,3 +48,5 @@ void cli_text_seconds(struct cli_buf *out, double seconds);
 void cli_text_elapsed(struct cli_buf *out, double seconds); /* without tenths: "4 s" */
 void cli_text_count(struct cli_buf *out, long long n);
 void cli_text_plural(struct cli_buf *out, long long n, const char *word);
+/* A moment (seconds since 1970) by this machine's clock and zone, for strftime(3). False where it has none. */
+bool cli_text_moment(time_t t, struct tm *out);

@@ -33,8 +33,8 @@ struct hocket__emitter {
  * that every operation does. */
 int hocket__emitter_check(const struct hocket__emitter *e, struct hocket_error *err);
 
-/* Whether a record with this number (0: it tells none) is about what is told here. What has no number
- * takes that of the first record which is applied. */
+/* Whether a record with this number (0: it has none) belongs here. A state without a number takes the
+ * number of the first record that is applied. */
 bool hocket__emitter_is_about(const struct hocket__emitter *e, int64_t number);
 
 /* Emits; a payload whose buffer has failed is ENOMEM instead. */

@@ -1,8 +1,8 @@
 /* Lists of task ids, as they come from models.
  *
  * The tools declare an array of integers, and models send [1,2], "[1,2]",
- * "1", 1, "1, 2" or ["1"] all the same. All of these are understood; what is
- * not is refused with a message that the model can act on. */
+ * "1", 1, "1, 2" or ["1"] all the same. All of them are accepted. Anything else is refused with a
+ * message that the model can act on. */
 #pragma once
 
 #include "base/alloc.h"

@@ -10,7 +10,7 @@
 #include "base/json/json.h"
 #include "base/num/num.h"
 
-/* Negative is "not known" (net/protocol/reply.h), which adds nothing here; what it means for the
+/* Negative is "not known" (net/protocol/reply/reply.h), which adds nothing here; what it means for the
  * cost has been decided by hocket__price_cost. */
 static void add(int64_t *sum, int64_t more)
 {

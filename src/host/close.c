@@ -82,9 +82,9 @@ int hocket__host_may_enter(const struct hocket_host *h, struct hocket_error *err
     return 0;
 }
 
-/* In a child of the process that it was opened in, at work: its epoll sets, connections and programs
- * are the parent's as well, which a close here would take them from, and threads that work for it are
- * not here. Its runs are told that they are over; the rest stays as it is until the process ends. */
+/* In a forked child of the process that opened the host: the parent shares its epoll sets,
+ * connections and programs, so a close here would break them, and its threads do not exist here. The
+ * runs receive their end; the rest stays as it is until the process ends. */
 static bool left_to_parent(struct hocket_host *h)
 {
     const struct hocket__runtime *rt = h->rt;

@@ -1,5 +1,5 @@
 /* The pace of Lua's collector; collector.h has the picture. The numbers were found by measuring:
- * whoever changes one runs the benchmarks again (docs/benchmarks.md).
+ * whoever changes one runs the benchmarks again (docs/explanation/benchmarks.md).
  *
  * lua_gc's own parameters are the only handle there is. A "step" of Lua does as much work as its
  * debt says, so the debt is what is set: a piece is paid by steps of 2^PIECE, and credit is a
@@ -14,9 +14,8 @@
 #define CREDIT_KB 8192  /* what may be allocated until the next pump */
 #define SMALLEST  (1 << 20) /* bytes; a smaller heap is not worth a cycle */
 
-/* How much of what is alive may be garbage before the collector looks at all of it again, in
- * percent of both. With Lua's own 200 a thousand agents that begin, and are all alive, are looked
- * at twice as often. */
+/* The heap's size at which the collector starts its next cycle, in percent of the live part. With
+ * Lua's own 200 a thousand agents that start, and are all alive, are traversed twice as often. */
 #define PAUSE 300
 /* The same of the generational mode, in percent of what is alive alone, and how much has come new
  * before it looks at that. With Lua's own 100 and 20 what an agent works with mostly counts as old before

@@ -1,5 +1,5 @@
-/* A host is opened: Lua state ─> loop ─> runtime ─> modules. Each step fails by itself, and fail_open
- * undoes all that were done. How it is turned is in turn.c, how it ends in close.c. */
+/* A host is opened: Lua state ─> loop ─> runtime ─> modules. Each step can fail, and fail_open undoes
+ * the steps before it. turn.c turns the host, close.c ends it. */
 #include "host/host_impl.h"
 
 #include <errno.h>
@@ -121,7 +121,8 @@ static int no_loop(struct hocket_error *err, int code)
     return status;
 }
 
-/* libuv aborts where its loop lacks one, or has one of the first three: so that is looked at before. */
+/* libuv aborts when it gets no descriptor for its loop, or gets one of the first three. So we check
+ * this before. */
 static int check_descriptors(struct hocket_error *err, int n, int epoll)
 {
     int why = hocket__descriptors_left(n, epoll);
@@ -221,7 +222,10 @@ static int open_runtime(
     if (h->slab.below && !o->thread)
         mine.allocator = h->slab.a;
     int rc = hocket__runtime_new(h->L, &mine, h->loop, &h->rt, err);
-    if (rc == 0 && (rc = hocket__runtime_set_store(h->rt, &mine, err)) == 0)
+    if (rc < 0)
+        return rc;
+    h->rt->own_state = h->owns_lua;
+    if ((rc = hocket__runtime_set_store(h->rt, &mine, err)) == 0)
         hocket__host_watch_store(h);
     return rc;
 }
@@ -255,7 +259,6 @@ static int open_host(const struct hocket_options *o, hocket_host **out, struct h
         || (o->thread && (rc = prepare(h, err)) < 0))
         return fail_open(h, rc);
     h->rt->foreign_loop = !h->owns_loop;
-    h->rt->own_state = h->owns_lua;
     h->rt->on_drained = hocket__host_on_drained;
     h->rt->on_turned = hocket__host_on_turned;
     h->rt->on_drained_ud = h;

@@ -55,7 +55,7 @@ struct hocket_host {
     struct hocket__run *taken; /* its end was taken by hocket_event_next; freed by the next call */
     struct hocket__buf event;  /* the text of a model_delta event */
     struct hocket__tools *tools;
-    struct hocket__delta *told;  /* the model_delta event that was told last */
+    struct hocket__delta *told;  /* the last emitted model_delta event */
     char type[64];               /* of the event that is being told */
     struct hocket_event pulled;  /* the event that was taken */
     struct hocket_result result; /* of the run that was taken */
@@ -73,6 +73,8 @@ void hocket__host_wake(struct hocket_host *host);
 
 /* 0, or ESTATE in a process that was forked after the host had begun to work. */
 int hocket__host_check_process(struct hocket_host *host);
+/* Whether something new can begin: 0, ECLOSED while the host closes, ESTATE as above. */
+int hocket__host_is_usable(struct hocket_host *host, struct hocket_error *err);
 
 /* Calls what the events and ends of runs are due for (run/events.c). */
 void hocket__host_deliver(struct hocket_host *host);
@@ -92,7 +94,7 @@ int hocket__host_may_enter(const struct hocket_host *host, struct hocket_error *
  */
 void hocket__host_abandon(struct hocket_host *host);
 
-/* Forgets the model_delta event that was told last (run/events.c). */
+/* Forgets the last emitted model_delta event (run/events.c). */
 void hocket__host_forget_told(struct hocket_host *host);
 
 /* Says once that runs are not kept (run/stored.c). */
@@ -103,7 +105,7 @@ void hocket__host_look(struct hocket_host *host);
 void hocket__host_cancel_resuming(struct hocket_host *host);
 /* And saves, with an error (run/save.c). */
 void hocket__host_cancel_saves(struct hocket_host *host);
-/* The host closes: what others say is heard no more (run/inbox.c). */
+/* The host closes and accepts no more messages from others (run/inbox.c). */
 void hocket__host_close_inbox(struct hocket_host *host);
 /* Hears what the store tells of runs (run/end.c). */
 void hocket__host_watch_store(struct hocket_host *host);

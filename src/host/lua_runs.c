@@ -1,8 +1,8 @@
 /* hocket.internal.core.runs: Lua starts runs as a program does, which are kept where the host keeps runs. Part of the
  * optional component hocket-serve, whose endpoints start them for their clients.
  *
- * A run that was started so is the host's, and no child of the fiber that did: it goes on when that ends. What became of
- * it is told once to whoever waits in `ended`. */
+ * A run that was started so is the host's, and no child of the fiber that did: it continues when that fiber ends.
+ * `ended` returns its outcome once to whoever waits there. */
 #include "bind/open.h"
 
 #include <hocket/hocket.h>
@@ -13,7 +13,8 @@
 #include "bind/util.h"
 #include "host/host.h"
 
-/* A run that was started here: among `open` until it has ended, then among `ends` until that was told. */
+/* A run that was started here: in `open` until it has ended, then in `ends` until its outcome was
+ * returned. */
 struct started {
     struct hocket__list link;
     struct runs *runs;
@@ -54,7 +55,7 @@ static void forget(struct started *s)
     hocket__free(s->runs->rt->alloc, s, sizeof(*s));
 }
 
-/* Called when no Lua runs. Where memory is out the end is told without its texts. */
+/* Called when no Lua runs. Out of memory, the end is reported without its texts. */
 static void on_done(hocket_host *host, uint64_t id, const struct hocket_result *result, void *ud)
 {
     struct started *s = ud;

@@ -27,12 +27,8 @@ static int offer(hocket_host *h, struct offering *o, struct hocket_error *err)
 {
     if (!h)
         return hocket__error(err, HOCKET_EINVAL, "an offer needs a host");
-    if (h->life != HOCKET__HOST_OPEN)
-        return hocket__error(err, HOCKET_ECLOSED, "the host is closing");
-    if (hocket__host_check_process(h) < 0)
-        return hocket__error(
-            err, HOCKET_ESTATE, "the process was forked after the host had begun to work");
-    return hocket__pcall(h->L, offer_protected, o, err);
+    int rc = hocket__host_is_usable(h, err);
+    return rc < 0 ? rc : hocket__pcall(h->L, offer_protected, o, err);
 }
 
 int hocket_offer(hocket_host *h, const char *name, const char *options, struct hocket_error *err)

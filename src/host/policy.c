@@ -23,10 +23,8 @@ static void push_policies(lua_State *L, const struct setting *s)
     lua_createtable(L, (int) s->n, 0);
     for (size_t i = 0; i < s->n; i++) {
         lua_createtable(L, 0, 2);
-        lua_pushstring(L, s->list[i].name);
-        lua_setfield(L, -2, "name");
-        lua_pushstring(L, s->list[i].text);
-        lua_setfield(L, -2, "text");
+        hocket__set_cstr(L, "name", s->list[i].name);
+        hocket__set_cstr(L, "text", s->list[i].text);
         lua_rawseti(L, -2, (lua_Integer) i + 1);
     }
 }

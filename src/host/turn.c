@@ -3,9 +3,18 @@
  * own (descriptor, timeout, wake-up) stands here as well. */
 #include "host/host_impl.h"
 
+#include "base/upkeep.h"
 #include "bind/fiber/fiber.h"
 #include "host/sized.h"
 #include "host/tools/tools.h"
+
+#define ASIDE 16 /* timers that only tidy up: of requests, and of each server */
+
+struct aside {
+    uv_timer_t *timers[ASIDE];
+    uint64_t due[ASIDE];
+    size_t n;
+};
 
 /* What a turn of the loop answers. A close that one of its callbacks asked for is done here, where
  * nothing of the host is on the C stack. */
@@ -31,8 +40,18 @@ int hocket__host_check_process(struct hocket_host *h)
     return 0;
 }
 
-/* On a loop of our own what there is to tell is told when uv_run has returned (on_turned): a
- * callback may leave by an exception, and libuv's frames must not be below it. */
+int hocket__host_is_usable(struct hocket_host *h, struct hocket_error *err)
+{
+    if (h->life != HOCKET__HOST_OPEN)
+        return hocket__error(err, HOCKET_ECLOSED, "the host is closing");
+    if (hocket__host_check_process(h) < 0)
+        return hocket__error(err, HOCKET_ESTATE,
+            "the process was forked after the host had begun to work: open a host in the child");
+    return 0;
+}
+
+/* On a loop of our own, events are delivered when uv_run has returned (on_turned): a callback may
+ * leave by an exception, and libuv's frames must not be below it. */
 void hocket__host_on_drained(void *ud)
 {
     struct hocket_host *h = ud;
@@ -55,7 +74,7 @@ void hocket__host_on_turned(void *ud)
     hocket__fibers_settle(h->rt);
 }
 
-/* Whoever looks at no answer hears of it by the log, once. */
+/* The log reports it once, for programs that check no results. */
 int hocket__host_inside_callback(struct hocket_host *h)
 {
     if (!h->complained && !h->rt->asking)
@@ -108,7 +127,7 @@ static void turn_for(struct hocket_host *h, uint64_t budget_ns)
         hocket__collector_pay(&h->collector, h->L, end);
 }
 
-/* A turn without a budget has time for all that is owed. */
+/* A turn without a budget has time for all outstanding work. */
 static void rest_collector(struct hocket_host *h)
 {
     if (!h->owns_lua)
@@ -206,6 +225,30 @@ int hocket_backend_fd(hocket_host *h)
     return h ? uv_backend_fd(h->loop) : HOCKET_EINVAL;
 }
 
+/* Takes a timer that only tidies up out of the loop, and adds it to the list. */
+static void put_aside(uv_handle_t *handle, void *ud)
+{
+    struct aside *aside = ud;
+    uv_timer_t *timer = (uv_timer_t *) handle;
+    if (handle->type != UV_TIMER || handle->data != HOCKET__UPKEEP || !uv_is_active(handle)
+        || aside->n == ASIDE)
+        return;
+    aside->timers[aside->n] = timer;
+    aside->due[aside->n++] = uv_timer_get_due_in(timer);
+    uv_timer_stop(timer);
+}
+
+/* Of a loop of ours in which no run goes on: without what only tidies up, which can wait for the next pump. */
+static int idle_timeout(struct hocket_host *h)
+{
+    struct aside aside = { 0 };
+    uv_walk(h->loop, put_aside, &aside);
+    int timeout = uv_backend_timeout(h->loop);
+    for (size_t i = 0; i < aside.n; i++)
+        uv_timer_start(aside.timers[i], aside.timers[i]->timer_cb, aside.due[i], 0);
+    return timeout;
+}
+
 /* 0 also while the collector owes: an idle host pays its debt in turns of its own, and then sleeps
  * for good. */
 int hocket_backend_timeout(hocket_host *h)
@@ -218,7 +261,8 @@ int hocket_backend_timeout(hocket_host *h)
         return 0;
     uv_update_time(h->loop);
     uv_ref((uv_handle_t *) &h->wakeup); /* without any such handle libuv would not sleep at all */
-    int timeout = uv_backend_timeout(h->loop);
+    bool idle = h->owns_loop && h->n_runs == 0;
+    int timeout = idle ? idle_timeout(h) : uv_backend_timeout(h->loop);
     if (!was)
         uv_unref((uv_handle_t *) &h->wakeup);
     return timeout;

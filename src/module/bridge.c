@@ -1,6 +1,7 @@
 /* hocket.so for engines with another Lua: a host with a Lua 5.4 of its own, and plain functions
  * over it, of which bridge.lua makes the module. Nothing of the engine is called from inside of
  * hocket: callbacks only take note, and the engine's functions run when the pump has returned.
+ * In a Lua 5.4 hocket lives in the same state (hocket.c), and only hocket.open comes from here.
  *
  * Functions of hocket are reached through a table (bridge_load.c), not by linking: the engine's
  * process may have a libhocket of its own.
@@ -12,13 +13,6 @@
 #include <stdlib.h>
 
 #define META "hocket.bridge.host"
-
-#if defined(__GNUC__)
-#define BRIDGE_EXPORT __attribute__((visibility("default")))
-#else
-#define BRIDGE_EXPORT
-#endif
-BRIDGE_EXPORT int luaopen_hocket(lua_State *L);
 
 const struct bridge_api *bridge_hocket;
 
@@ -212,7 +206,7 @@ static void push_core(lua_State *L)
         lua_pushcfunction(L, f->func);
         lua_setfield(L, -2, f->name);
     }
-    lua_pushlightuserdata(L, NULL);
+    bridge_push_null(L);
     lua_setfield(L, -2, "null");
     lua_pushstring(L, bridge_hocket->version());
     lua_setfield(L, -2, "version");
@@ -220,7 +214,7 @@ static void push_core(lua_State *L)
 
 /* The Lua half gets the functions as its argument and returns the module; it is text and no
  * bytecode, since it runs in any Lua. */
-int luaopen_hocket(lua_State *L)
+int bridge_module(lua_State *L)
 {
     const char *why;
     const struct bridge_api *loaded = bridge_load(&why);
@@ -233,3 +227,15 @@ int luaopen_hocket(lua_State *L)
     lua_call(L, 1, 1);
     return 1;
 }
+
+#if LUA_VERSION_NUM < 504
+#if defined(__GNUC__)
+__attribute__((visibility("default")))
+#endif
+int luaopen_hocket(lua_State *L);
+
+int luaopen_hocket(lua_State *L)
+{
+    return bridge_module(L);
+}
+#endif

@@ -1,4 +1,4 @@
-/* The parts of the binding for other Luas. One source for 5.1 (and LuaJIT), 5.2 and 5.3. */
+/* The parts of the binding for other Luas. One source for 5.1 (and LuaJIT), 5.2 and 5.3; and for hocket.open of a 5.4. */
 #pragma once
 
 #include <hocket/hocket.h>
@@ -63,12 +63,18 @@ int bridge_decode(lua_State *L);
 int bridge_encode(lua_State *L);
 /* array(table) -> the same, which is written as an array also when it is empty. */
 int bridge_array(lua_State *L);
-/* Pushes the value of a JSON text that is well-formed, or nil. */
+/* Pushes the value of a valid JSON text, or nil. */
 void bridge_push_json(lua_State *L, const char *text, size_t len);
 /* Pushes who has used what in a run, or nil and an error; returns how many values. */
 int bridge_tree(lua_State *L, hocket_host *host, uint64_t id);
 /* Pushes nil and {code, message}; returns 2. */
 int bridge_fail(lua_State *L, const char *code, const char *message);
+
+/* Pushes the value that stands for null: in a 5.4 that of its module hocket.json. */
+void bridge_push_null(lua_State *L);
+
+/* Pushes the module as bridge.lua makes it; raises where hocket cannot be loaded. */
+int bridge_module(lua_State *L);
 
 /* Makes the metatable that bridge_push_json needs. */
 void bridge_open_json(lua_State *L);

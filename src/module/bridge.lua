@@ -33,7 +33,7 @@ end
 
 --- Opens a host. Options: thread (requests on a thread of their own), max_runs, max_memory, max_connections,
 --- max_journal, max_message; store ("memory", or a file) keeps runs, with durability, store_days, store_bytes, store_optional; policy: a text
---- that no run exceeds (docs/policy.md).
+--- that no run exceeds (docs/guides/guardrails.md).
 --- Variables are read with getenv.
 ---@return hocket.BridgeHost?
 ---@return table? err {code, message}
@@ -236,7 +236,7 @@ function Host:close()
   self.runs = {}
 end
 
---- Lets `hocket attach NAME` of the same user look into the host (docs/attach.md). Options: look, root.
+--- Lets `hocket attach NAME` of the same user look into the host (docs/guides/observability.md). Options: look, root.
 ---@param name? string The process's number when nil.
 ---@return boolean? ok
 ---@return table? err
@@ -310,7 +310,7 @@ end
 -- ---- Runs -----------------------------------------------------------------------------------
 
 --- Starts a run of a target: a name that `load` or `agent` gave, or a path. Options: those of a run
---- (docs/embedding.md), on_event(event), on_done(result, err), events (true: kept for run:events()).
+--- (docs/guides/embedding.md), on_event(event), on_done(result, err), events (true: kept for run:events()).
 ---@return hocket.BridgeRun? run
 ---@return table? err
 function Host:start(target, input, options)

@@ -37,7 +37,7 @@ uint64_t bridge_check_id(lua_State *L, int arg);
 int bridge_fail_with(lua_State *L, const struct hocket_error *err); /* nil, err */
 int bridge_done(lua_State *L);                                      /* true */
 
-/* Reads the table at 1; raises at what there is not. */
+/* Reads the table at 1; raises for an unknown option. */
 void bridge_read_options(lua_State *L, struct hocket_options *o, struct hocket_policy *policy);
 
 int bridge_start(lua_State *L);

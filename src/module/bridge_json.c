@@ -13,7 +13,7 @@
 
 #define BOX       "hocket.bridge.json"
 #define TEXT      "hocket.bridge.text"
-#define ARRAY     "hocket.bridge.array"
+#define ARRAY     "hocket.json.array" /* in a 5.4 also what its module hocket.json marks arrays with */
 #define MAX_DEPTH 64
 
 static const struct bridge_api *api(void)
@@ -44,6 +44,27 @@ static int box_gc(lua_State *L)
 }
 
 static int text_gc(lua_State *L);
+
+#if LUA_VERSION_NUM >= 504
+void bridge_push_null(lua_State *L)
+{
+    if (lua_getfield(L, LUA_REGISTRYINDEX, "hocket.bridge.null") != LUA_TNIL)
+        return;
+    lua_pop(L, 1);
+    lua_getglobal(L, "require");
+    lua_pushliteral(L, "hocket.json");
+    lua_call(L, 1, 1);
+    lua_getfield(L, -1, "null");
+    lua_remove(L, -2);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, LUA_REGISTRYINDEX, "hocket.bridge.null");
+}
+#else
+void bridge_push_null(lua_State *L)
+{
+    lua_pushlightuserdata(L, NULL);
+}
+#endif
 
 void bridge_open_json(lua_State *L)
 {
@@ -128,7 +149,7 @@ static void push(lua_State *L, const hocket_json *v)
         break;
     case HOCKET_JSON_ARRAY: push_children(L, v, false); break;
     case HOCKET_JSON_OBJECT: push_children(L, v, true); break;
-    default: lua_pushlightuserdata(L, NULL);
+    default: bridge_push_null(L);
     }
 }
 

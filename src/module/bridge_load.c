@@ -1,9 +1,26 @@
-/* Finds hocket for an engine that has another Lua: libhocket-bridge, in which a Lua 5.4 is whose names nobody else sees
+/* In a Lua 5.4 the module is linked with hocket. Else: finds hocket for an engine that has another Lua: libhocket-bridge, in which a Lua 5.4 is whose names nobody else sees
  * (cmake/HocketBridge.cmake). It is loaded and not linked: a program may have a libhocket of its own, whose functions would
  * go before these. */
 
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include "bridge.h"
+
+#if LUA_VERSION_NUM >= 504
+
+const struct bridge_api *bridge_load(const char **why)
+{
+    static const struct bridge_api api = {
+#define LINKED(name) .name = hocket_##name,
+        BRIDGE_API(LINKED)
+#undef LINKED
+    };
+    *why = NULL;
+    return &api;
+}
+
+#else
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -43,3 +60,5 @@ const struct bridge_api *bridge_load(const char **why)
     *why = lib.why;
     return lib.loaded ? &lib.api : NULL;
 }
+
+#endif

@@ -54,7 +54,7 @@ int bridge_saved(lua_State *L)
         lua_pushlstring(L, s->bytes, s->len);
     else
         n = bridge_fail_with(L, &s->err);
-    b->saved = s->next; /* after all that may raise */
+    b->saved = s->next; /* after every call that may raise */
     free(s->bytes);
     free(s);
     return 1 + n;

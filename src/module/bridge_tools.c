@@ -107,7 +107,7 @@ int bridge_call(lua_State *L)
         bridge_push_json(L, n->args, n->args_len);
     }
     int pushed = n->cancelled ? 1 : 4;
-    b->first = n->next; /* after all that may raise */
+    b->first = n->next; /* after every call that may raise */
     if (!b->first)
         b->last = &b->first;
     free(n);

@@ -1,15 +1,32 @@
 /* hocket.so: what `require "hocket"` finds in a stock lua5.4. Links no Lua of its own. */
 
-#include <hocket/hocket.h>
+#include "bridge.h"
+
+/* hocket.open(options): the first call makes the module of bridge.lua, whose `open` takes the place of this one. */
+static int open_first(lua_State *L)
+{
+    int n = lua_gettop(L);
+    bridge_module(L);
+    lua_getfield(L, -1, "open");
+    lua_pushvalue(L, -1);
+    lua_setfield(L, lua_upvalueindex(1), "open");
+    lua_insert(L, 1);
+    lua_settop(L, n + 1);
+    lua_call(L, n, LUA_MULTRET);
+    return lua_gettop(L);
+}
 
 #if defined(__GNUC__)
 __attribute__((visibility("default")))
 #endif
-int luaopen_hocket(struct lua_State *L);
+int luaopen_hocket(lua_State *L);
 
-int luaopen_hocket(struct lua_State *L)
+int luaopen_hocket(lua_State *L)
 {
     int n = hocket_luaopen(L);
     hocket_serve_attach(hocket_of_state(L), NULL); /* without it there are no `sim` models */
+    lua_pushvalue(L, -1);
+    lua_pushcclosure(L, open_first, 1);
+    lua_setfield(L, -2, "open");
     return n;
 }

@@ -19,7 +19,7 @@ static const struct range4 special4[] = {
     { 0x64400000, 10 }, /* shared, 100.64/10 */
     { 0x7f000000, 8 },  /* loopback */
     { 0xa9fe0000, 16 }, /* link-local */
-    { 0xa83f8110, 32 }, /* public, but a cloud's machines are told secrets by it: 168.63.129.16 */
+    { 0xa83f8110, 32 }, /* public, but it gives secrets to a cloud's machines: 168.63.129.16 */
     { 0xac100000, 12 }, /* private */
     { 0xc0000000, 24 }, /* protocol assignments */
     { 0xc0000200, 24 }, /* documentation */

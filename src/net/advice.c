@@ -122,7 +122,7 @@ static struct hocket__quota *quota_named(struct hocket__advice *a, struct hocket
     return daily ? &a->other : NULL;
 }
 
-/* A limit of a day that is not reached says nothing of one that is. */
+/* A daily limit that is not reached says nothing about a limit that is. */
 static void read_other(struct hocket__advice *a, struct hocket__str field, struct hocket__str value)
 {
     struct hocket__quota one = no_quota;

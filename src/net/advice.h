@@ -1,6 +1,6 @@
 /* What the headers of an answer advise: when to come again, and how much is left until
- * when. Every provider says it in a way of its own; here it is one struct. Only known names
- * are looked at, and nothing is allocated.
+ * when. Every provider says it in a way of its own; here it is one struct. It reads known names only, and allocates
+ * nothing.
  *
  *     init ──> header… ──> resolve ──> after_ms, requests, tokens */
 #pragma once
@@ -30,8 +30,8 @@ void hocket__advice_init(struct hocket__advice *a);
 /* One header, its name in lower case. */
 void hocket__advice_header(
     struct hocket__advice *a, struct hocket__str name, struct hocket__str value);
-/* After the last header: makes durations of points in time, by the server's clock when it
- * was told and by `now_ms` (since 1970) otherwise. */
+/* After the last header: makes durations of points in time, by the server's clock where the answer has a date, and
+ * by `now_ms` (since 1970) otherwise. */
 void hocket__advice_resolve(struct hocket__advice *a, int64_t now_ms);
 /* Whether resolve needs to know the time. */
 bool hocket__advice_needs_now(const struct hocket__advice *a);

@@ -68,15 +68,31 @@ static int fill(struct hocket__curl *curl, struct hocket_error *err)
 #endif
 }
 
+int hocket__curl_check(const curl_version_info_data *v, struct hocket_error *err)
+{
+    if (v->version_num < VERSION_NEEDED)
+        return hocket__error(err, HOCKET_EUNSUPPORTED,
+            "libcurl %s is too old: 7.87 or later is needed (Debian package libcurl4)", v->version);
+    bool tls = v->features & CURL_VERSION_SSL, http2 = v->features & CURL_VERSION_HTTP2;
+    if (tls && http2)
+        return 0;
+    return hocket__error(err, HOCKET_EUNSUPPORTED,
+        "libcurl %s was built without %s: one that has both is needed (Debian package libcurl4)",
+        v->version,
+        !tls && !http2 ? "TLS and HTTP/2"
+        : tls          ? "HTTP/2 (nghttp2)"
+                       : "TLS");
+}
+
 static int start(struct hocket__curl *curl, struct hocket_error *err)
 {
     int rc = fill(curl, err);
     if (rc < 0)
         return rc;
     const curl_version_info_data *v = curl->version_info(CURLVERSION_NOW);
-    if (v->version_num < VERSION_NEEDED)
-        return hocket__error(err, HOCKET_EUNSUPPORTED,
-            "libcurl %s is too old: 7.87 or later is needed (Debian package libcurl4)", v->version);
+    rc = hocket__curl_check(v, err);
+    if (rc < 0)
+        return rc;
     CURLcode code = curl->global_init(CURL_GLOBAL_ALL);
     if (code != CURLE_OK)
         return hocket__error(err, HOCKET_EUNSUPPORTED, "libcurl %s does not start: %s", v->version,

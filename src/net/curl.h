@@ -45,9 +45,8 @@
     X(url_set)                                                                                     \
     X(version_info)
 
-/* The members have the types of the functions. Several of these names are macros
- * with arguments in curl's headers; they stand here without an opening parenthesis,
- * which keeps them from being expanded. */
+/* The members have the types of the functions. Several of the names are macros with arguments in
+ * curl's headers. Here no parenthesis follows them, so they are not expanded. */
 struct hocket__curl {
 #define HOCKET__CURL_MEMBER(name) __typeof__(curl_##name) *name;
     HOCKET__CURL_MAP(HOCKET__CURL_MEMBER)
@@ -55,9 +54,12 @@ struct hocket__curl {
 };
 
 /* The table, with libcurl initialised; safe from any thread. NULL, and *err with
- * EUNSUPPORTED, when there is no library, or one that is too old. The outcome of
- * the first call stays. */
+ * EUNSUPPORTED, when there is no library, or only one too old. The outcome of the first call
+ * stays. */
 const struct hocket__curl *hocket__curl_load(struct hocket_error *err);
 
 /* Fills *curl from the shared library of that name: 0 or EUNSUPPORTED. */
 int hocket__curl_open(const char *library, struct hocket__curl *curl, struct hocket_error *err);
+
+/* Whether this libcurl will do: 0, or EUNSUPPORTED with what it lacks (its version, TLS, HTTP/2). */
+int hocket__curl_check(const curl_version_info_data *version, struct hocket_error *err);

@@ -4,7 +4,7 @@
  *
  * Life: new (thread starts) ─> send, tell … ─> close ─> close_msg ends the transport, then the
  * thread's loop ─> ended_msg, which is the last word of the thread ─> on_ended joins it ─>
- * finish tells the clients ─> `out` is closed ─> on_closed
+ * finish informs the clients ─> `out` is closed ─> on_closed
  *
  * After a fork only the forking thread exists in the child. The relay is then as good as
  * ended: nothing is sent to it, and closing it touches neither the thread nor its loop. */

@@ -4,11 +4,10 @@
  *   send(msg) ────────── first in, first out ─────> msg->run(msg), may use relay_http
  *   msg->run(msg) <──── by the host's loop ──────── tell(msg)
  *
- * A message is a part of what it is about: sending allocates nothing and cannot fail, and
- * one that is on its way already is not sent twice. So whoever produces faster than the other
- * side takes (deltas of a stream) gathers behind one message. What both sides look at is looked
- * at under the lock. The thread has all signals blocked; it starts with the relay, and a process
- * that is forked afterwards has it no more (hocket__relay_is_here).
+ * A message is a part of what it is about: sending allocates nothing and cannot fail, and a message under way is
+ * not sent twice. So whoever produces faster than the other side takes (deltas of a stream) gathers behind one
+ * message. Data of both sides is read under the lock. The thread has all signals blocked; it starts with the relay,
+ * and a process that is forked afterwards has it no more (hocket__relay_is_here).
  *
  * Messages to the host run until its time is over (`until`), one at least; the rest in the loop's
  * next round. */
@@ -30,7 +29,7 @@ struct hocket__relay_client {
     void (*closed)(struct hocket__relay_client *c);
 };
 
-/* What the relay is told of its host. */
+/* What the relay knows of its host. */
 struct hocket__relay_host {
     const uint64_t *until;     /* when its turn ends (uv_hrtime; 0: no limit) */
     void (*on_news)(void *ud); /* called on the relay's thread when there are messages again, where

@@ -214,7 +214,7 @@ int hocket__sse_feed(struct hocket__sse *s, const char *p, size_t n)
             status = begin_event(&f, &p, end);
             continue;
         }
-        /* The next LF is looked for once, a CR only before it: linear whatever is sent. */
+        /* Searches once for the next LF, and for a CR only before it: linear whatever is sent. */
         if (!lf || lf < p)
             lf = memchr(p, '\n', (size_t) (end - p));
         const char *stop = lf ? lf : end;

@@ -7,5 +7,5 @@
 int64_t hocket__wall_ms(void);
 /* Never goes back, from an unknown beginning; it may stand still while the machine sleeps. */
 int64_t hocket__monotonic_ms(void);
-/* The same, and goes on while the machine sleeps. */
+/* The same, and continues while the machine sleeps. */
 int64_t hocket__boot_ms(void);

@@ -1,5 +1,5 @@
 /* Turns the bytes of a file into text: a byte order mark decides, then UTF-8 if all of it is valid;
- * else it is an encoding of single bytes, told by its umlauts where that is possible, or it is
+ * else it is an encoding of single bytes, recognized by its umlauts where that is possible, or it is
  * binary. The name of what was assumed goes along, so that a model knows when letters may be wrong. */
 #include "os/decode.h"
 
@@ -64,7 +64,7 @@ static bool is_high(struct hocket__str s, size_t i)
     return i < s.n && (unsigned char) s.p[i] >= 0x80;
 }
 
-/* Those that stand side by side in German words: ö and ß in "Größe". */
+/* Pairs of letters that are neighbours in German words: ö and ß in "Größe". */
 static bool is_umlaut(struct hocket__str s, size_t i)
 {
     return s.p[i] && strchr("\xe4\xf6\xfc\xdf\xc4\xd6\xdc", s.p[i]) != NULL;

@@ -2,6 +2,7 @@
  * watched, and that none of its own is 0, 1 or 2. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define HOCKET__DESCRIPTORS_MAX 16
@@ -19,6 +20,11 @@ int hocket__descriptors_hold_standard(void);
 /* One that does nothing, to be given up for a moment when there is no other: -1 where there is none now. */
 int hocket__descriptors_open_spare(void);
 void hocket__descriptors_close_spare(int fd);
+
+/* Sends the n descriptors (at most HOCKET__DESCRIPTORS_SENT) over a local socket, with one byte beside them; they stay
+ * open here. 0, or errno. */
+#define HOCKET__DESCRIPTORS_SENT 4
+int hocket__descriptors_send(int socket, const int *fds, size_t n);
 
 /* So many the process may have open. */
 uint64_t hocket__descriptors_limit(void);

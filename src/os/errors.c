@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "base/status.h"
+#include "os/descriptors.h"
 
 bool hocket__errno_is_passing(int code)
 {
@@ -26,4 +26,16 @@ int hocket__errno_status(int code)
     case ENOMEM: return HOCKET_ENOMEM;
     default: return HOCKET_EIO;
     }
+}
+
+int hocket__errno_fail(
+    struct hocket_error *err, const char *doing, const char *path, const char *words)
+{
+    int code = errno, status = hocket__errno_status(code);
+    char own[HOCKET__ERRNO_WORDS];
+    hocket__error(err, status, "cannot %s %s: %s", doing, path,
+        words ? words : hocket__errno_words(code, own));
+    if (err && hocket__errno_is_passing(code))
+        err->retryable = true;
+    return status;
 }

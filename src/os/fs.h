@@ -28,6 +28,15 @@ static inline int hocket__fs_lstat(const char *path, uv_stat_t *out)
     return rc;
 }
 
+/* Whether the file that a name leads to can be read. */
+static inline bool hocket__fs_may_read(const char *path)
+{
+    uv_fs_t req;
+    int rc = uv_fs_access(NULL, &req, path, 4 /* R_OK */, NULL);
+    uv_fs_req_cleanup(&req);
+    return rc == 0;
+}
+
 static inline int hocket__fs_unlink(const char *path)
 {
     uv_fs_t req;

@@ -36,6 +36,11 @@ static struct {
  * them. */
 static void load_once(void)
 {
+#if HOCKET_STATIC
+#define TAKE(name) xml.name = name;
+    FUNCTIONS(TAKE)
+#undef TAKE
+#else
 #define NAME(name) #name "\0"
     const char *why;
     switch (hocket__library_load(LIBRARY, FUNCTIONS(NAME), &xml, &why)) {
@@ -49,6 +54,7 @@ static void load_once(void)
             "%s is not a libxml2 that can be used: it has no %s", LIBRARY, why);
     }
 #undef NAME
+#endif
 }
 
 /* ---- What tags mean -------------------------------------------------------------------- */

@@ -133,7 +133,7 @@ static const char *const *list_of(struct hocket__str text, const char *name)
     return list;
 }
 
-/* The first of a name counts. One that is not there gives "", and so 0: no such limit. */
+/* The first field of a name counts. A missing one gives "", and so 0: no such limit. */
 static const char *text_of(struct hocket__str rest, const char *name)
 {
     struct pair p;

@@ -7,8 +7,8 @@
  *          <──result─────           (subreaper: daemons of the program are its children)
  *
  * So the host never forks (posix_spawn alone, once), needs no SIGCHLD handler, loses nothing when
- * somebody else in the process reaps children, and when it dies the launcher sees its socket
- * close and ends all that it started. */
+ * somebody else in the process reaps children, and when it dies the launcher sees its socket close
+ * and ends everything that it started. */
 #pragma once
 
 #include "base/buf.h"
@@ -68,7 +68,7 @@ int hocket__launch_read(struct hocket__str text, struct hocket__launch *out);
 struct hocket__launch_result {
     bool started;   /* the program ran; otherwise `status` and `message` say why not */
     bool unguarded; /* what was to be guarded could be changed all the same */
-    int status;     /* HOCKET_EUNSUPPORTED: its walls cannot be built; ENOTFOUND, EDENIED, EIO */
+    int status;     /* HOCKET_EUNSUPPORTED: its sandbox cannot be built; ENOTFOUND, EDENIED, EIO */
     int code;       /* its exit code, -1 when a signal ended it */
     int signal;     /* 0 when it exited by itself */
     char limit

@@ -23,9 +23,9 @@ struct hocket__launchers {
 
 void hocket__launchers_init(struct hocket__launchers *l, const struct hocket_allocator *a);
 
-/* Starts a launcher with copies of these descriptors as its 0 to 3, from the program at `path`: a
- * new nursery is begun when there is none, or one of another program. ENOTFOUND, EIO; EUNSUPPORTED
- * when the program is none that acts as the launcher. */
+/* Starts a launcher with copies of the descriptors as its 0 to 3, from the program at `path`.
+ * Starts a new nursery when there is none, or when it belongs to another program. ENOTFOUND, EIO;
+ * EUNSUPPORTED when the program does not act as a launcher. */
 int hocket__launchers_start(
     struct hocket__launchers *l, const char *path, const int *fds, struct hocket_error *err);
 

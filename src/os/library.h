@@ -8,9 +8,10 @@ enum hocket__library {
 };
 
 /* Loads a library for as long as the process lives, and writes the addresses of its functions into `table`, a struct of
- * nothing but pointers to functions. `names`: theirs in this order, each with a NUL behind it: "first\0second\0". A function
- * that the library itself lacks is looked for when it is called. *why: of one that is absent the linker's own words, good
- * until the thread loads another one; of one that is other the name of the first function that it lacks, one of `names`. */
+ * nothing but pointers to functions. `names`: theirs in this order, each with a NUL behind it: "first\0second\0". A
+ * symbol that the library itself needs is resolved when it is called. *why: for a missing library the linker's own
+ * words, good until the thread loads another one; for an unsuitable library the name of the first function that it
+ * lacks, from `names`. */
 enum hocket__library hocket__library_load(
     const char *library, const char *names, void *table, const char **why);
 

@@ -15,7 +15,7 @@ struct hocket__own {
 void hocket__own_open(struct hocket__own *o);
 void hocket__own_close(struct hocket__own *o);
 
-/* Whether this process is a child of the one that opened it, or that took it over. */
+/* Whether this process is a child of the one that opened it or took it over. */
 bool hocket__own_is_forked(const struct hocket__own *o);
 /* It is this process's from now on. */
 void hocket__own_take_over(struct hocket__own *o);

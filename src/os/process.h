@@ -19,13 +19,13 @@ struct hocket__process;
 struct hocket__process_handler {
     /* A piece of what it wrote to its standard output (1) or error (2). */
     void (*on_output)(void *ud, int stream, const char *p, size_t n);
-    /* All that was written to it has been taken, or it takes nothing any more. May be NULL. */
+    /* The program has taken everything that was written to it, or accepts no more. May be NULL. */
     void (*on_taken)(void *ud);
     /* The socket that the proxy of a `proxied` program is to listen on, once, as a rule before its first
      * output. It is the callee's to close. May be NULL when nothing is proxied. */
     void (*on_socket)(void *ud, int fd);
-    /* The last callback: the program and all that it started are gone, and nothing of it is left in
-     * the loop. The process is freed by itself afterwards. */
+    /* The last callback: the program and everything that it started are gone, and nothing of it is
+     * left in the loop. The process frees itself afterwards. */
     void (*on_exit)(void *ud, const struct hocket__launch_result *result);
 };
 
@@ -53,7 +53,7 @@ size_t hocket__process_waiting(const struct hocket__process *p);
 /* The end of its input, once it has taken what waits. */
 void hocket__process_end_input(struct hocket__process *p);
 
-/* Hears its standard output no more until told to again: it stops where its pipe is full. */
+/* Pauses or resumes the reading of its standard output: the program waits when its pipe is full. */
 void hocket__process_hold(struct hocket__process *p, bool held);
 
 /* Asks it to end: SIGTERM to all, after limits.grace_ms SIGKILL. on_exit follows. */

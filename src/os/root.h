@@ -1,10 +1,10 @@
 /* Files below a root: what tools for models read and write.
  *
  * No path leaves the root: not by "..", an absolute path, a symbolic link, a link of /proc, a
- * second name of a file outside (hard link), or by swapping any of these while it is being looked
- * at. Reading resolves with openat2 and RESOLVE_BENEATH where the kernel has it, else component by
- * component without following links; changing never follows a link. Only regular files with one
- * name are read and replaced; a FIFO or a device never blocks.
+ * second name of a file outside (hard link), or by swapping any of them during a check. Reading
+ * resolves with openat2 and RESOLVE_BENEATH where the kernel has it, else component by component
+ * without following links; changing never follows a link. Only regular files with one name are read
+ * and replaced; a FIFO or a device never blocks.
  *
  * Blocking, and safe from any thread: a root is never changed after it was opened. Memory is the
  * allocator's of the buffers that are given. Paths are relative to the root, as hocket__root_path
@@ -37,6 +37,13 @@ void hocket__root_plain(struct hocket__root *r);
 int hocket__root_path(const struct hocket__root *r, struct hocket__str text,
     struct hocket__buf *out, struct hocket_error *err);
 
+/* What failed below a root with errno: hocket__errno_fail with words for links and for paths that lead out. */
+int hocket__root_fail(struct hocket_error *err, const char *doing, const char *path);
+
+/* The part of hocket__root_path that is the same on each system: appends what `rest` stands for, a part of `text` with "/" alone. */
+int hocket__root_resolve(struct hocket__str text, struct hocket__str rest, struct hocket__buf *out,
+    struct hocket_error *err);
+
 struct hocket__root_info {
     char kind; /* 'f' file, 'd' directory, 'l' link, 'o' other */
     int64_t size, mtime_ms;
@@ -49,7 +56,7 @@ int hocket__root_file(struct hocket__root *r, const char *path, struct hocket__r
 /* A directory, opened for reading. */
 int hocket__root_folder(struct hocket__root *r, const char *path, struct hocket_error *err);
 void hocket__root_close(int fd);
-/* What is there; a link is looked at itself when it leads out or nowhere. ENOTFOUND. */
+/* What the path names. A link that leads out or nowhere is described itself. ENOTFOUND. */
 int hocket__root_info(struct hocket__root *r, const char *path, struct hocket__root_info *info,
     struct hocket_error *err);
 

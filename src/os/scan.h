@@ -26,7 +26,8 @@
 struct hocket__scan;
 
 /* `root` is absolute; `endings`, without dots, as one text with a space between two of them. One that begins with
- * a dot is the whole name of a hidden file that counts; others do not. NULL: out of memory. */
+ * a dot is the whole name of a hidden file that counts, or with a slash behind it of a hidden directory that is looked into; others do not.
+ * NULL: out of memory. */
 struct hocket__scan *hocket__scan_new(const char *root, const char *endings);
 void hocket__scan_free(struct hocket__scan *s);
 
@@ -57,9 +58,9 @@ void hocket__scan_taken(struct hocket__scan *s);
 /* Of all names and contents, the same for the same ones. 0: the root is not there. */
 uint64_t hocket__scan_hash(const struct hocket__scan *s);
 
-/* The directories whose changes can be changes of the tree, from 0: those of the tree, and those that
- * hold a link on the way to something in it, or what it leads to. Of a root that is not there the one
- * in which it, or what leads to it, would appear. NULL after the last. */
+/* The directories whose changes can change the tree, from 0: the directories of the tree, and the
+ * ones that hold a link on the way to something in it, or the link's target. For a missing root: the
+ * directory in which it, or a link to it, would appear. NULL after the last. */
 const char *hocket__scan_dir(const struct hocket__scan *s, size_t n);
 
 /* Whether the tree was there, and whether all its file systems tell of changes that others make

@@ -26,7 +26,7 @@ struct hocket__peer {
     int64_t uid;
 };
 
-/* Bytes of a line that is read, and of all that waits to be sent. */
+/* The limits in bytes of a line that is read, and of the data that waits to be sent. */
 #define HOCKET__LINE_MAX  ((size_t) 256 << 10)
 #define HOCKET__QUEUE_MAX ((size_t) 1 << 20)
 
@@ -37,7 +37,7 @@ int hocket__listen(uv_loop_t *loop, const struct hocket_allocator *a, const char
     const char *file, void (*on_news)(void *ud), void *ud, struct hocket__listener **out,
     struct hocket_error *err);
 
-/* The next who has come: 1 with *fd (the caller's) and *peer, 0 when there is none. */
+/* Accepts the next client: 1 with *fd (the caller's) and *peer, 0 when there is none. */
 int hocket__accept(struct hocket__listener *l, int *fd, struct hocket__peer *peer);
 
 /* Takes the file away, unless another process has put its own there. `closed` (may be NULL) runs from the loop. */
@@ -51,8 +51,8 @@ int hocket__stream_new(uv_loop_t *loop, const struct hocket_allocator *a, int fd
     void (*on_news)(void *ud), void *ud, struct hocket__stream **out, struct hocket_error *err);
 
 /* The same over this process's standard input and output, of which nobody else has anything from then on: its input is
- * empty, and what it prints goes to standard error, until the stream is closed. What waits to be sent then is lost. A line
- * that is too long is told once (ELIMIT) and skipped; others come behind it. */
+ * empty, and what it prints goes to standard error, until the stream is closed. Closing loses unsent data. A line that
+ * is too long is reported once (ELIMIT) and skipped; the next lines follow. */
 int hocket__stream_stdio(uv_loop_t *loop, const struct hocket_allocator *a, size_t max_line,
     size_t max_queue, void (*on_news)(void *ud), void *ud, struct hocket__stream **out,
     struct hocket_error *err);

@@ -6,8 +6,8 @@
  * taken out once. What is watched for may be more than what is wanted: less is asked for when
  * something has come that nobody wanted, which mostly never happens.
  *
- * Events that were fetched and not told of, because the turn of the loop was over, are told of first
- * in the next one: so all get their turn, however little time there is. */
+ * Events that were fetched but not delivered, because the turn of the loop was over, are delivered
+ * first in the next turn. So every socket gets its turn, however little time there is. */
 #pragma once
 
 #include <uv.h>
@@ -18,7 +18,7 @@ struct hocket__socket {
     int fd;
     uint32_t number; /* of this use of the descriptor: an event that is late may be of another's */
     int watched;     /* UV_READABLE, UV_WRITABLE: what the kernel has been asked for */
-    int wanted;      /* what is told of; 0: it lies idle */
+    int wanted;      /* the events that are delivered; 0: idle */
 };
 
 struct hocket__sockets {
@@ -39,7 +39,7 @@ struct hocket__sockets {
 void hocket__sockets_init(struct hocket__sockets *set, const struct hocket_allocator *a);
 /* 0, EIO (too many descriptors) or ENOMEM. The loop stays alive as long as something is wanted. */
 int hocket__sockets_open(struct hocket__sockets *set, uv_loop_t *loop);
-/* For one that is open. Its sockets are forgotten; they are the caller's. */
+/* For an open set. Its sockets are forgotten, but stay open: they belong to the caller. */
 void hocket__sockets_close(struct hocket__sockets *set, uv_close_cb closed);
 void hocket__sockets_deinit(struct hocket__sockets *set);
 

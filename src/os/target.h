@@ -15,11 +15,11 @@ struct hocket__target {
 /* Opens `path`. A file that stands there stays whole until the new one is. EDENIED, ENOTFOUND, EIO, ENOMEM: then it is to be
  * closed as well. */
 int hocket__target_open(struct hocket__target *t, struct hocket_error *err);
-/* Writes all of the text. A pipe that is set not to block and is full is waited for: a person asked for this, and nothing is
- * to be lost. */
+/* Writes all of the text. Waits for a full pipe even if it is set not to block: a person asked for the text, and
+ * nothing may be lost. */
 int hocket__target_write(
     struct hocket__target *t, struct hocket__str text, struct hocket_error *err);
-/* It stands where it is to stand. */
+/* Moves it into its place. */
 int hocket__target_finish(struct hocket__target *t, struct hocket_error *err);
 /* What was not finished goes with its part of a file. */
 void hocket__target_close(struct hocket__target *t);

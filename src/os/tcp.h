@@ -11,7 +11,7 @@ int hocket__tcp_open(int family, int type, int protocol);
 int hocket__tcp_listen(const struct sockaddr *address);
 /* One that a program that started us has opened: itself. UV_EINVAL: it does not listen. */
 int hocket__tcp_take(int fd);
-/* Lets in whoever comes next. UV_EAGAIN: nobody is there. */
+/* Accepts the next client. UV_EAGAIN: none is waiting. */
 int hocket__tcp_accept(int listener);
 /* Begins to connect: the socket can be written to when that has ended, and hocket__tcp_error says how. */
 int hocket__tcp_connect(const struct sockaddr *to, size_t len);

@@ -11,8 +11,8 @@
 
 struct hocket__watch;
 
-/* `on_change` runs from the loop, once for all that came in a turn of it. EIO, ELIMIT (too many
- * instances of the user: fs.inotify.max_user_instances), ENOMEM. */
+/* `on_change` runs from the loop, once for all changes of a turn. EIO, ELIMIT (too many instances
+ * of the user: fs.inotify.max_user_instances), ENOMEM. */
 int hocket__watch_new(uv_loop_t *loop, const struct hocket_allocator *a,
     void (*on_change)(void *ud), void *ud, struct hocket__watch **out, struct hocket_error *err);
 

@@ -4,7 +4,7 @@
  *   (SHAKE ─>) HEAD ─> BODY ─> OPEN ─> FLUSH ─┬─> HEAD (kept alive)
  *                └── refused ───────────^     └─> DRAIN ─> CLOSED (from any state)
  *
- * SHAKE: the handshake of TLS, where there is TLS (wire.c).
+ * SHAKE: the handshake of TLS, where there is TLS.
  * DRAIN: our side is shut down and what still comes is thrown away for a while. Closing
  * with unread input would reset the connection and could take the answer with it.
  *
@@ -37,7 +37,7 @@ struct hocket__conn {
     bool busy;   /* its input is being worked through further up the stack */
     bool broken; /* the peer is gone, or memory was; the loop is going to find out */
     bool heard;  /* something has come */
-    bool full;   /* there is no room for it: told so when it can be told */
+    bool full;   /* past the limit: it gets a refusal once it has sent its request */
     struct hocket__tls_session *tls;
 
     struct hocket__buf in;   /* read, not yet looked at */
@@ -55,7 +55,7 @@ struct hocket__conn {
 
 /* Takes over the descriptor. `refuse`: answers 503, whatever is asked. */
 void hocket__conn_open(struct hocket__server *s, int fd, bool refuse);
-/* Cuts it now; whoever works on its request is told. */
+/* Cuts it now and reports it to the handler of its request. */
 void hocket__conn_gone(struct hocket__conn *c);
 /* Cuts it now, without a callback. */
 void hocket__conn_close(struct hocket__conn *c, bool reset);
@@ -67,8 +67,6 @@ void hocket__conn_touch(struct hocket__conn *c);
 void hocket__conn_wait(struct hocket__conn *c);
 /* It ends from the loop. */
 void hocket__conn_break(struct hocket__conn *c);
-/* The handshake is done. */
-void hocket__conn_shaken(struct hocket__conn *c);
 /* Plain bytes have come. */
 void hocket__conn_take(struct hocket__conn *c, const char *p, size_t n);
 /* Works through the input as far as it goes. */
@@ -79,7 +77,7 @@ void hocket__conn_refuse(struct hocket__conn *c, int status, const char *words);
 void hocket__conn_finish(struct hocket__conn *c);
 /* Sends an end of input, drops what is queued. With TLS the client sees that it was cut, unless hocket__wire_bye came before. */
 void hocket__conn_end(struct hocket__conn *c);
-/* Tells libuv what to wait for; after a change of state or of server->paused. */
+/* Tells libuv what to wait for; after a change of state. */
 void hocket__conn_watch(struct hocket__conn *c);
 /* Works on it from the loop as soon as possible. */
 void hocket__conn_wake(struct hocket__conn *c);

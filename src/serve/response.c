@@ -124,7 +124,7 @@ static int check_headers(const struct hocket__server_header *headers, size_t n, 
 
 /* ---- Calls ----------------------------------------------------------------------- */
 
-/* A connection that is broken is answered like one that is gone: its end comes from the loop. */
+/* A broken connection gets the same result as a closed one: its end comes from the loop. */
 static struct hocket__conn *find(const struct hocket__server *s, uint64_t id)
 {
     struct hocket__conn *c = id ? hocket__map_get(&s->requests, id) : NULL;

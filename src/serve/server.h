@@ -119,11 +119,6 @@ void hocket__server_close(struct hocket__server *s, void (*on_closed)(void *ud),
 /* Stops listening; connections that are open stay, and are closed when their answers are given. */
 void hocket__server_mute(struct hocket__server *s);
 
-/* While paused nothing is accepted and nothing is read, as if the process hung; answers
- * still go out, and a client that goes away is noticed unless unread input of it fills
- * the socket, behind which its end cannot be seen. */
-void hocket__server_pause(struct hocket__server *s, bool paused);
-
 /* ---- Answers ------------------------------------------------------------------
  * All return 0 or
  *   ECLOSED  no open request has this id (answered, aborted, or the client is gone)

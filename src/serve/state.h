@@ -40,7 +40,7 @@ struct hocket__server {
     struct hocket__list conns, ready;
     struct hocket__deadlines waiting, draining, shaking;
     size_t n_conns, n_shaking;
-    bool paused, closing;
+    bool closing;
     bool muted; /* it listens no more */
     bool given; /* its socket was opened by others */
     void (*on_closed)(void *ud);
@@ -58,13 +58,6 @@ struct hocket__server {
 
 void hocket__server_log(struct hocket__server *s, enum hocket_log_level level, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-
-/* accept.c: lets others in again, unless it is paused, muted or closing. */
-void hocket__server_listen(struct hocket__server *s);
-/* A descriptor that does nothing, to be given up for a moment when there is no other. */
-void hocket__server_keep_reserve(struct hocket__server *s);
-/* Logs that the certificate is not valid any more. */
-void hocket__server_tell_expired(struct hocket__server *s);
 
 /* One handle of the server has left the loop; the last one frees it. */
 void hocket__server_handle_closed(struct hocket__server *s);

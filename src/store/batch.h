@@ -3,8 +3,9 @@
 
 #include "store/row.h"
 
-/* Of all that stands below, as bytes: a file may outlive the program that wrote it (writer/wal.h). It goes up when another
- * hocket would read something else in them; members that are new at the end of a row are passed over, or empty. */
+/* The version of the bytes of the records below: a file may outlive the program that wrote it (writer/wal.h). It rises
+ * when another hocket would misread them. New members at the end of a row do not count: readers ignore them, or see
+ * them empty. */
 #define HOCKET__STORE_FORM 1
 
 enum hocket__store_command_kind {

@@ -16,7 +16,7 @@
 #pragma once
 
 /* Of the tables; and MIGRATION(version) for each from 3 on that brings columns of runs alone. */
-#define HOCKET__STORE_VERSION 2
+#define HOCKET__STORE_VERSION 3
 #define HOCKET__RUN_MIGRATIONS(MIGRATION)
 
 #define HOCKET__RUN_COLUMNS(X, how)                                                                           \
@@ -59,7 +59,10 @@
     X(how, attempts, attempts, STORE, SMALL, 2, NONE, SQL_INT " NOT NULL DEFAULT 0")                          \
     X(how, taken_n, , HIDDEN, NOTHING, 2, NONE, SQL_INT " NOT NULL DEFAULT 0")                                \
     /* A message came since it was claimed. */                                                                \
-    X(how, news, , HIDDEN, NOTHING, 2, NONE, SQL_INT " NOT NULL DEFAULT 0")
+    X(how, news, , HIDDEN, NOTHING, 2, NONE, SQL_INT " NOT NULL DEFAULT 0")                                   \
+    /* Checksums (sum.h); NULL where nobody has made one. */                                                  \
+    X(how, sum, , KEPT, NOTHING, 3, NONE, SQL_INT)                                                            \
+    X(how, sum_set, , KEPT, NOTHING, 3, NONE, SQL_INT)
 
 /* USE(KIND, member, column, since) of each column that has a member, for X = HOCKET__RUN_MEMBER and how = USE. */
 #define HOCKET__RUN_MEMBER(USE, column, member, WHOSE, KIND, since, SET, declaration)              \

@@ -17,6 +17,8 @@
 
 /* A sum of numbers as one of them. */
 #define SQL_SUM(what) "coalesce(sum(" what "), 0)" SQL("", "::bigint")
+/* How many bytes a text or bytes have; NULL: NULL. */
+#define SQL_BYTES_OF(what) SQL("length(CAST(" what " AS BLOB))", "octet_length(" what ")")
 /* Whether the text has this part. */
 #define SQL_HAS(text, part) SQL("instr(", "strpos(") text ", " part ")" SQL("", " > 0")
 /* Holds what was read to the end of the transaction; a transaction of SQLite is alone from its beginning. */

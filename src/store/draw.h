@@ -23,8 +23,8 @@ struct hocket__store_others {
 /* Nothing is changed by it. */
 bool hocket__store_draw_looks(const struct hocket__store_draw *d);
 
-/* Moves the level on, and says what is granted: of a draw with a holder that is all that it has from now on. `others`
- * counts only there; one that looks is told of them. */
+/* Advances the level, and computes the grant: for a draw with a holder, everything that the holder has from now on.
+ * `others` counts only for holders; a draw that only reads reports it. */
 void hocket__store_draw_decide(const struct hocket__store_draw *d, int64_t now_ms,
     const struct hocket__store_others *others, struct hocket__store_level *level,
     struct hocket__store_drawn *out);

@@ -147,7 +147,7 @@ static int write_messages(struct writer *x)
     return flush(x);
 }
 
-/* The checksum is over all that stands before it; a file that was cut short lacks it. */
+/* The checksum covers everything before it; a truncated file lacks it. */
 static void write_end(struct writer *x)
 {
     uint8_t digest[HOCKET__SHA256];
@@ -188,7 +188,7 @@ static int ask(struct writer *x, const struct hocket__store_reply *reply)
     }
 }
 
-/* Whether those that were there before the row are there still: what comes behind them came later. */
+/* Whether the entries before the row still exist: later ones come behind them. */
 static bool is_same_moment(const struct writer *x)
 {
     return x->again.len >= x->messages.len
@@ -437,7 +437,8 @@ static int put_unmarked(struct importing *m, struct hocket__store_run *run)
     return rc;
 }
 
-/* Leave to call a tool that was given there and not taken yet: here it is asked for again. 1, 0, or a status. */
+/* Permission for a tool call that was given there but not used yet: this store asks for it again. 1, 0, or a
+ * status. */
 static int gives_leave(struct importing *m, struct hocket__str json)
 {
     struct hocket__str value;

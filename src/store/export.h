@@ -32,11 +32,11 @@ int hocket__store_export(
 int hocket__store_export_read(
     struct hocket__str *in, struct hocket__store_run *run, struct hocket_error *err);
 
-/* Puts the run that the bytes are (one, as read by hocket__store_export_read) into a store, whole or not
- * at all, claimed by us; under another id where `id` is not NULL, with its files as a generation of
- * its own. Without the mark of who has begun it (`made` of its options), and without leave to call a tool that waits to be taken: what
- * people have consented to holds where they did so. It is kept when a commit says so: EEXIST
- * comes there. EPARSE, EUNSUPPORTED; ENOMEM, ECLOSED and then nothing was taken. */
+/* Puts an exported run (the bytes of one, as read by hocket__store_export_read) into a store, whole or not at all,
+ * claimed by us. If `id` is not NULL, it gets that id, and its files become a generation of its own. The mark of who
+ * started it (`made` of its options) and unused permissions for tool calls are left out: people's consent holds only
+ * where they gave it. A commit reports when it is saved; EEXIST comes there. EPARSE, EUNSUPPORTED; ENOMEM, ECLOSED and
+ * then nothing was taken. */
 int hocket__store_import(struct hocket__store *s, struct hocket__str bytes, const char *id,
     struct hocket__store_claim *claim, struct hocket_error *err);
 

@@ -11,5 +11,5 @@ bool hocket__store_is_postgres(const char *path);
 int hocket__store_check_path(const char *path, struct hocket_error *err);
 
 /* EINVAL: a folder. The file itself is not opened: to close it again would give back the locks that another store of this process
- * has on it. What else is wrong is told when the store is opened. */
+ * has on it. Other problems are reported when the store is opened. */
 int hocket__store_look(const char *path, struct hocket_error *err);

@@ -11,7 +11,7 @@
 #define HOCKET__QUEUE_OPEN                                                                         \
     "removed = 0 AND pool IS NOT NULL AND (state IN ('queued', 'running')"                         \
     " OR (state IN ('waiting', 'parked') AND (owner_pid <> 0 OR due_ms > 0)))"
-/* When it may. 0 is at once, which comes after all that had a time. */
+/* When it may start. 0 is at once, which comes after every run with a time. */
 #define HOCKET__QUEUE_AT "(CASE WHEN owner_pid <> 0 THEN lease_ms ELSE due_ms END)"
 
 #define HOCKET__QUEUE_INDEX                                                                        \
@@ -48,7 +48,8 @@
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
-/* Of run `no`: who has called it, and has not ended; and of those that it has called, if it has not ended itself, one that has not. */
+/* For run `no`: its caller, if that has not ended. Also, if the run itself has not ended, one of its called runs that
+ * has not. */
 #define HOCKET__CALLS_OPEN "state NOT IN ('done', 'failed', 'cancelled')"
 #define HOCKET__CALLS_OF(no)                                                                       \
     "SELECT (SELECT c.id FROM runs c WHERE c.id = r.caller AND c." HOCKET__CALLS_OPEN "),"         \
@@ -58,7 +59,7 @@
 
 /* ---- What lies in pools, for whoever looks ----------------------------------------------------- */
 
-/* One that waits for somebody, and for no time; what the index runs_asleep is made of. */
+/* A run that waits for somebody, and for no time; the index runs_asleep consists of them. */
 #define HOCKET__QUEUE_SLEEPS                                                                       \
     "removed = 0 AND pool IS NOT NULL AND state IN ('waiting', 'parked') AND owner_pid = 0"        \
     " AND due_ms = 0"
@@ -89,5 +90,5 @@
     " ORDER BY 1, 2, 3, 4"
 /* Which runs are blocked, as numbers. */
 #define HOCKET__QUEUE_BLOCKED                                                                      \
-    "(SELECT no FROM runs WHERE " HOCKET__QUEUE_SLEEPS " UNION SELECT no FROM runs"                \
+    "(SELECT no FROM runs WHERE " HOCKET__QUEUE_SLEEPS " UNION ALL SELECT no FROM runs"            \
     " WHERE " HOCKET__QUEUE_OPEN " AND (caller IS NOT NULL OR " HOCKET__QUEUE_LIMITED "))"

@@ -112,7 +112,7 @@ struct hocket__store_message {
 
 enum { HOCKET__STORE_VECTOR_OF = 8 };
 
-/* A note that outlives runs: `memory` names those that belong together. */
+/* A note that outlives runs: `memory` names the group that it belongs to. */
 struct hocket__store_note {
     struct hocket__str memory, id, text;
     struct hocket__str meta; /* JSON: where it came from */
@@ -142,12 +142,12 @@ struct hocket__store_stats {
 
 /* What was drawn of a limit. */
 struct hocket__store_drawn {
-    int64_t granted;    /* of a holder: all that it has from now on */
+    int64_t granted;    /* for a holder: everything that it has from now on */
     int64_t level;      /* what is left; below 0: owed */
     int64_t retry_ms;   /* when what was refused may be there; -1: time does not bring it */
     int64_t blocked_ms; /* nobody is granted anything for so long; 0: all are */
     int64_t holders;    /* who have, or want, some of it */
-    int64_t hungry;     /* others of these that have less than they want */
+    int64_t hungry;     /* how many other holders have less than they want */
     int64_t held;       /* what others have; of a look all */
 };
 
@@ -156,7 +156,7 @@ struct hocket__store_drawn {
 struct hocket__store_pool {
     struct hocket__str pool, what;
     struct hocket__str
-        host; /* of those that run: the machine and the process that have them; pid 0: nobody */
+        host; /* of running ones: the machine and the process that have them; pid 0: nobody */
     int64_t pid, n;
     int64_t
         since_ms; /* wall clock: since when the first is so; of "later": when the first is due */
@@ -170,7 +170,7 @@ enum hocket__store_row_kind {
     HOCKET__STORE_ROW_RECORD,
     HOCKET__STORE_ROW_MESSAGE,
     HOCKET__STORE_ROW_STATS,
-    HOCKET__STORE_ROW_NOTE, /* this and those that follow: of no export */
+    HOCKET__STORE_ROW_NOTE, /* this and the following kinds are not exported */
     HOCKET__STORE_ROW_ITEM,
     HOCKET__STORE_ROW_DRAWN,
     HOCKET__STORE_ROW_POOL,
@@ -192,10 +192,10 @@ struct hocket__store_row {
     };
 };
 
-/* How `waiting_for` begins where nothing else is waited for; 15 bytes, as statements have it that compare it. */
+/* The beginning of `waiting_for` of a run that waits only for a time; 15 bytes, which statements compare. */
 #define HOCKET__STORE_WAITS_FOR_TIME "[{\"kind\":\"time\""
 
-/* Appends why a worker could not go on with a run, as its `waiting_for`: [{"kind":"worker","code":"auth","why":"…"}]. */
+/* Appends why a worker could not continue a run, as its `waiting_for`: [{"kind":"worker","code":"auth","why":"…"}]. */
 void hocket__store_write_why(struct hocket__buf *b, const struct hocket_error *why);
 
 /* Appends a row; a status is the buffer's. */

@@ -107,7 +107,7 @@ struct hocket__store_place {
     uint64_t from;                     /* entries, records, messages, notes, items: the first one */
     size_t left;                       /* so many more; 0: all */
     char before[HOCKET__STORE_ID + 1]; /* runs: only below this id */
-    bool in_words; /* notes: no word was found, and the text is looked for within words */
+    bool in_words;                     /* notes: no word was found; search the text within words */
 };
 
 struct hocket__store_call {
@@ -133,15 +133,15 @@ struct hocket__store_backend;
 
 struct hocket__store_backend_ops {
     const char *name;
-    /* Takes the batch's bytes; `seq` is reached when they are kept. 0, or ENOMEM: what is left in the batch then was
-     * not taken, and comes again before all that is handed over later. */
+    /* Takes the batch's bytes; `seq` is reached when they are saved. 0, or ENOMEM: the bytes left in the batch were
+     * not taken, and come again before any later write. */
     int (*submit)(struct hocket__store_backend *b, struct hocket__buf *batch, uint64_t seq);
     void (*want)(struct hocket__store_backend *b, uint64_t seq, enum hocket__store_kept kept);
     void (*ask)(struct hocket__store_backend *b, struct hocket__store_call *call);
-    /* NULL, or: whether this, and all that was submitted before it, survives the process now; it ends at `seq`,
-     * and is submitted later. */
+    /* NULL, or: whether this batch, and everything submitted before it, survives the process now; it ends at
+     * `seq`, and is submitted later. */
     bool (*secure)(struct hocket__store_backend *b, struct hocket__str batch, uint64_t seq);
-    /* NULL, or: one that could not be opened is opened again; all that was handed over ended at `seq`, and is forgotten. */
+    /* NULL, or: opens a store again that could not be opened; every write up to `seq` is forgotten. */
     void (*again)(struct hocket__store_backend *b, uint64_t seq);
     /* Whether somebody waits, for whom the loop has to stay alive. */
     void (*hold)(struct hocket__store_backend *b, bool on);
@@ -185,9 +185,8 @@ struct hocket__store {
     size_t max_key; /* bytes of a name that the backend has an index of; 0: any */
     bool unlimited; /* what is handed over now belongs together, however much it is */
     int watchers;
-    int64_t begun_ms,
-        broken_ms;   /* when it began to be opened, and when it was told that it cannot be */
-    unsigned paused; /* writing fails, and is tried again */
+    int64_t begun_ms, broken_ms;      /* when opening began, and when its failure was reported */
+    unsigned paused;                  /* writing fails, and is tried again */
     struct hocket_error error, pause; /* when broken; when paused */
     void (*on_closed)(void *ud);
     void *ud;
@@ -222,7 +221,7 @@ void hocket__store_refuse(struct hocket__store *s, struct hocket__store_refused 
 /* NULL: out of memory. */
 struct hocket__store_refused *hocket__store_refused_new(
     const struct hocket_allocator *a, const char *id);
-/* Who had this run, which was refused, has let go of it: once all that was handed over is kept, that is forgotten. */
+/* The process has released this refused run: once every write is saved, the refusal is forgotten. */
 void hocket__store_released(struct hocket__store *s, const char *id);
 void hocket__store_closed(struct hocket__store *s);
 
@@ -238,6 +237,9 @@ int hocket__store_continue_after(struct hocket__store_call *c, struct hocket__st
 void hocket__store_refusal(
     enum hocket__store_command_kind kind, const char *id, int status, struct hocket_error *err);
 /* These give the status. */
+/* EPARSE. `what` of the run, with its number if it has one; NULL: its own row. */
+int hocket__store_altered(
+    struct hocket__store_call *c, const char *what, int64_t n, struct hocket__str id);
 int hocket__store_no_parent(struct hocket__store_call *c);
 int hocket__store_ambiguous(struct hocket__store_call *c, const char *one, const char *other);
 int hocket__store_already_claimed(

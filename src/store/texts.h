@@ -23,8 +23,8 @@
 #define HOCKET__BIT_OPTIONS     "16"
 #define HOCKET__BIT_QUEUE       "32"
 
-/* All that is read of run r, behind its number, in the order of enum hocket__run_column. How its parent p is named, and texts that may
- * be long: JOINED; SHORT, without these; or as RETURNING can. */
+/* The columns read of run r, after its number, in the order of enum hocket__run_column. Three forms for its parent p
+ * and for long texts: JOINED; SHORT, without long texts; or as RETURNING allows. */
 #define HOCKET__RUN_LIST(how) HOCKET__RUN_COLUMNS(HOCKET__RUN_ITEM, how)
 #define HOCKET__RUN_ITEM(how, column, member, WHOSE, KIND, ...)                                    \
     HOCKET__RUN_ITEM_##WHOSE(how, KIND, column)
@@ -73,13 +73,19 @@
 #define HOCKET__RUN_SAME_5_5 , HOCKET__RUN_ADDED
 #define HOCKET__RUN_SAME_6_6 , HOCKET__RUN_ADDED
 
+/* Of version 3, beside those of runs. */
+#define HOCKET__SUM_COLUMNS                                                                        \
+    "ALTER TABLE entries ADD COLUMN sum " SQL_INT ";"                                              \
+    "ALTER TABLE records ADD COLUMN sum " SQL_INT ";"                                              \
+    "ALTER TABLE messages ADD COLUMN sum " SQL_INT ";"
+
 #define HOCKET__RUN_FROM " FROM runs r LEFT JOIN runs p ON p.no = r.parent"
 /* In PostgreSQL also how often a claim has changed it: the last column. */
 #define HOCKET__RUN_SELECT                                                                         \
     "SELECT r.no" HOCKET__RUN_LIST(JOINED) SQL("", ", r.writes") HOCKET__RUN_FROM
 
-/* $1: below which id; $2: states; $3: not changed since, or 0; $4: parent; $5: pool; $6: project; $7: how many at most. In PostgreSQL those
- * that fill a piece are found by lengths alone, and then read. */
+/* $1: below which id; $2: states; $3: not changed since, or 0; $4: parent; $5: pool; $6: project; $7: how many at most.
+ * PostgreSQL finds the rows that fill a piece by their lengths alone, and then reads them. */
 #define HOCKET__RUNS_THAT(of_caller)                                                               \
     " WHERE r.id < $1 AND r.removed = 0 AND " SQL_HAS("$2",                                        \
         "' ' || r.state || ' '") " AND ($3 = 0 OR r.updated_ms < $3) AND ($4 = '' OR p.id = $4)"   \
@@ -113,11 +119,18 @@
 /* SQLite has both parts of a key in one number, since a table is ordered by such a key alone, without an index beside it. */
 #define HOCKET__APPEND(value)                                                                      \
     SQL("INSERT INTO entries(key, tick", "INSERT INTO entries(run, n, tick")                       \
-    ", at_ms, kind, path, ord, name, digest, value, text) VALUES(" SQL(                            \
-        "($1 << 32) + $2", "$1, $2") ", $3, $4, $5, $6, $7, $8, $9, " value ")"
+    ", at_ms, kind, path, ord, name, digest, sum, value, text) VALUES(" SQL(                       \
+        "($1 << 32) + $2", "$1, $2") ", $3, $4, $5, $6, $7, $8, $9, $10, " value ")"
 #define HOCKET__OF_RUN(n)                                                                          \
     SQL(" WHERE key BETWEEN ($1 << 32) + $2 AND ($1 << 32) + $3",                                  \
         " WHERE run = $1 AND " n " BETWEEN $2 AND $3")
+/* Of an entry, without a value that is a text elsewhere. */
+#define ENTRY_BYTES                                                                                \
+    SQL_BYTES_OF("name")                                                                           \
+    " + " SQL_BYTES_OF("digest") " + coalesce(" SQL_BYTES_OF("value") ", 0) + 48"
+#define SQL_BEHIND(n)                                                                              \
+    SQL(" WHERE key > ($1 << 32) + $2 ORDER BY key",                                               \
+        " WHERE (run, " n ") > ($1, $2) ORDER BY run, " n)
 #define HOCKET__PURGE(table, n)                                                                    \
     SQL("DELETE FROM " table " WHERE key IN (SELECT key FROM " table                               \
         " WHERE key BETWEEN $1 << 32 AND ($1 << 32) + 4294967295 LIMIT 500)",                      \

@@ -28,6 +28,18 @@ int hocket__store_not_found(struct hocket__store_call *c, struct hocket__str id)
     return hocket__error(&c->error, HOCKET_ENOTFOUND, "there is no run %.*s", (int) id.n, id.p);
 }
 
+int hocket__store_altered(
+    struct hocket__store_call *c, const char *what, int64_t n, struct hocket__str id)
+{
+    char number[32] = "";
+    if (n > 0)
+        snprintf(number, sizeof(number), " %lld", (long long) n);
+    return hocket__error(&c->error, HOCKET_EPARSE,
+        "%s%s%srun %.*s is damaged in the store: it is not what was written. `hocket store check` "
+        "lists what else is",
+        what ? what : "", number, what ? " of " : "", (int) id.n, id.p);
+}
+
 int hocket__store_no_parent(struct hocket__store_call *c)
 {
     return hocket__error(&c->error, HOCKET_ENOTFOUND,
@@ -139,7 +151,7 @@ void hocket__store_write_why(struct hocket__buf *b, const struct hocket_error *w
     hocket__jw_close(b, ']');
 }
 
-/* As host/run hears of signals. */
+/* The form in which host/run receives signals. */
 struct hocket__store_message hocket__store_ended(
     const char *id, enum hocket__store_state state, int64_t at_ms, char to[HOCKET__STORE_ENDED])
 {

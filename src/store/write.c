@@ -32,7 +32,7 @@ int hocket__store_reserve(const struct hocket__store *s, struct hocket__buf *bat
     return rc;
 }
 
-/* A name that is longer than the backend's index takes would fail the transaction that it is in, with all that others say. */
+/* A name longer than the backend's index allows would fail its transaction, with the writes of others. */
 static bool has_fair_names(const struct hocket__store *s, const struct hocket__store_command *c)
 {
     struct hocket__str one = HOCKET__STR(""), two = HOCKET__STR("");
@@ -61,7 +61,7 @@ static bool is_last_word(const struct hocket__store_command *c)
 }
 
 /* Bounds both ways: the memory of what waits for a slow disk, and a row that no backend could take.
- * The run that is refused here goes on, and is told by its caller. */
+ * The run that is refused here continues, and its caller reports the error. */
 static int hand_over(struct hocket__store *s, const struct hocket__store_command *c)
 {
     if (s->closing)

@@ -2,7 +2,7 @@
 --- redirects to, where its messages go, what a page leads to, what a client of A2A sends, where a webhook is answered from.
 local attack = require "attack"
 local a2a = require "hocket.internal.endpoints.a2a.methods"
-local address_check = require "hocket.internal.base.address_check"
+local address_check = require "hocket.internal.base.http.address_check"
 local fiber = require "hocket.internal.core.fiber"
 local http_sse = require "hocket.internal.mcp.http_sse"
 local json = require "hocket.json"

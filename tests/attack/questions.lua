@@ -135,13 +135,19 @@ end)
 
 local write = { { { "write_file", { path = "late.txt", content = "EVIL" } } } }
 
--- Nobody waits for the call any more after 0.2 s: it is cancelled. (A time limit would wait for the person.)
-local function cancelled_soon(call)
-  return function() return flow.any { call, function() return fiber.sleep(0.2) or "gone" end } end
+-- Nobody waits for the call any more once it has asked: it is cancelled. (A time limit would wait for the person.)
+local function cancelled_when_asked(call)
+  return function(run)
+    local function asked()
+      while #s.events(run, "approval_requested") == 0 do fiber.sleep(0.005) end
+      return "gone"
+    end
+    return flow.any { call, asked }
+  end
 end
 
 class:try("an answer after the agent was cancelled", function(dir)
-  play(write, { workdir = dir.path, around = cancelled_soon, on_question = function()
+  play(write, { workdir = dir.path, around = cancelled_when_asked, on_question = function()
     fiber.sleep(0.6)
     return "allow"
   end })
@@ -157,7 +163,7 @@ local function late(dir, after)
   end
   local team = s.team { main = { tools = TOOLS } }
   local asked = flow.spawn(function()
-    run = s.run(cancelled_soon(function() return orchestrate.call(team.main, "go") end), { workdir = dir.path, interactive = true })
+    run = s.run(cancelled_when_asked(function() return orchestrate.call(team.main, "go") end), { workdir = dir.path, interactive = true })
   end)
   asked:wait()
   for _, event in ipairs(s.events(run, "approval_requested")) do id = event.id end

@@ -78,6 +78,25 @@ for _, change in ipairs { "evil/main.lua", "evil/new.lua", "evil/a/b/deep.lua", 
   end)
 end
 
+-- A yes is about the Lua that was there: what it loads beside that does not run.
+local loads = {
+  [[return dofile(DIR .. "/evil/data.txt")]], [[return assert(loadfile(DIR .. "/evil/data.txt"))()]], [[return assert(loadfile(DIR .. "/evil/data.txt", "t", {}))()]],
+  [[return dofile(DIR .. "/other/x.lua")]], [[return dofile(DIR .. "/evil/../other/x.lua")]], [[package.path = DIR .. "/other/?.lua" return require "x"]],
+  [[package.path = DIR .. "/evil/?.txt" return require "data"]],
+}
+for i, code in ipairs(loads) do
+  for _, later in ipairs { false, true } do
+    class:try(("trusted Lua loads what was not looked at, way %d%s"):format(i, later and ", changed afterwards" or ""), function(dir)
+      local mark = ("local f = io.open(%q, 'a') f:write 'x' f:close() return 'owned'"):format(dir.path .. "/mark")
+      for _, name in ipairs { "evil/data.txt", "other/x.lua" } do dir:write(name, later and "return 1" or mark) end
+      dir:write("evil/main.lua", ("local DIR = %q\n"):format(dir.path) .. code)
+      with_env({ HOME = dir.path .. "/home", XDG_STATE_HOME = false }, function() require("hocket.internal.runner.trust").remember(dir.path .. "/evil") end)
+      for _, name in ipairs { "evil/data.txt", "other/x.lua" } do dir:write(name, mark) end
+      return attempt(dir, "run", { target = dir.path .. "/evil", input = "x", options = { trust = false } }, {})
+    end)
+  end
+end
+
 for _, paths in ipairs { { "evil" }, { "evil/agents" }, { "evil/main.lua", "evil/sim.lua" } } do
   class:try("check " .. table.concat(paths, " "), function(dir)
     trap(dir)

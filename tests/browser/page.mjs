@@ -131,6 +131,28 @@ test("a call is changed, allowed and denied in the inbox", async ({ browser, ser
   await page.close();
 });
 
+test("a link opens its question on a phone, and nothing else", async ({ browser, server }) => {
+  const id = await server.begin("guide", call("write_file", { path: "linked.txt", content: "x" }, "written"));
+  await server.state(id, "waiting");
+  const link = String(server.run("answer", id, "a1", "--link", "--url", server.url).stdout).trim();
+  const page = await browser.page({ width: 380, height: 700 });
+  await page.go(link);
+  await page.shows("linked.txt");
+  ok(!(await page.eval(() => location.href)).includes("hkl_"), "the token stays in the address");
+  same(await page.eval(() => [...document.querySelectorAll("main button")].map((one) => one.innerText.trim().split("\n")[0])), ["Allow", "Deny"]);
+  same(await page.eval(() => document.querySelectorAll("nav a").length), 0);
+  ok(await page.eval(() => document.documentElement.scrollWidth <= 380), "it stands out to the side");
+  await page.until(() => document.querySelectorAll("main button:disabled").length === 0);
+  await page.click("main button", "Allow");
+  await page.shows("Your answer is kept");
+  await server.state(id, "done");
+  same(page.requests.filter(({ url }) => url.includes("/api/")).map(({ method, url }) => method + new URL(url).pathname), ["GET/api/inbox", "POST/api/runs/" + id + "/answers"]);
+  await page.go("about:blank");
+  await page.go(link);
+  await page.shows("has been used");
+  await page.close();
+});
+
 // How often something was answered. What is refused by the page asks nobody.
 const answers = (page) => page.requests.filter(({ method, url }) => method === "POST" && url.endsWith("/answers")).length;
 

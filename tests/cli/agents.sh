@@ -6,14 +6,14 @@ printf -- '---\nname: b\ntools: [read_file]\n---\nB.\n' >t/agents/b.md
 printf -- '---\nname: c\n---\nC.\n' >t/agents/c.md
 
 # Bounds and pictures.
-run hocket check t; expect 0; same "$(cat out)" "3 agents and 0 scripts are well"
+run hocket check t; expect 0; same "$(cat out)" "OK: 3 agents and 0 scripts"
 run hocket check -v t; expect 0; has out "a: reaches agents b, c; tools read_file; 1 deep, 1 side by side, 120 model calls at most"
 run hocket check --graph t; expect 0; same "$(head -1 out)" "flowchart TD"; has out "a1 ==>|hands off to| a3"; empty err
 run hocket check --json --graph t; expect 0; same "$(wc -l <out)" 1; has out '"graph":"flowchart TD'; has out '"model_calls":120'
 
 # A warning is shown, and is no failure; beside a picture it goes to stderr.
 printf -- '---\nname: c\ntask_limit: 3\n---\nC.\n' >t/agents/c.md
-run hocket check t; expect 0; has out "t/agents/c.md:3:13: warning: 'task_limit' says nothing here"; has out "are well"
+run hocket check t; expect 0; has out "t/agents/c.md:3:13: warning: 'task_limit' says nothing here"; has out "OK: "
 run hocket check -g t; expect 0; has err "warning: 'task_limit'"; same "$(head -1 out)" "flowchart TD"
 run hocket check -j t; expect 0; has out '"severity":"warning"'
 

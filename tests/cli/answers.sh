@@ -143,4 +143,27 @@ thrice merged/main.lua; has out "findings 0,1,2,3,4,5,6,7,8,9 in 4 entries"
 run hocket show --json "$id"; same "$(grep -o '"author":"[a-z0-9]*","content":"[^"]\{12\}' out | cut -c 1-45 | tr '\n' ' ' | grep -c 'lead.*MERGED.*s7.*s8.*s9')" 1
 grep -q '"author":"s[0-6]"' out && fail "what was merged is shown as it was"
 
+# What a person says to a call that waits for permission is judged when it is said, by what its tool takes.
+mkdir edited; cat >edited/main.lua <<'X'
+local hocket = require "hocket"
+local put = hocket.tool { name = "put", description = "Puts.", effects = { "write" }, run = function(args) return "put " .. args.n end,
+  parameters = { type = "object", required = { "n" }, properties = { n = { type = "integer" }, rows = { type = "array", items = { type = "object", properties = { x = { type = "integer" } } } } } } }
+return assert(hocket.run(hocket.agent { name = "a", prompt = "You put.", tools = { put } }, "go")).text
+X
+cat >edited/sim.lua <<'X'
+return function(request)
+  if request.turn == 1 then return { calls = { { name = "put", arguments = { n = 1 } } } } end
+  return request.last.text
+end
+X
+run hocket run -q --approve ask --model sim/x edited/main.lua; expect 75; id=$(id_in err)
+run hocket answer "$id" a1 --edit '{"n":"seven"}'; expect 2; has err '/n: expected integer, got string "seven"'
+run hocket answer "$id" a1 --edit '{"n":2,"rows":[{"x":"a"}]}'; expect 2; has err '/rows/0/x: expected integer'
+run hocket answer "$id" a1 --edit '{}'; expect 2; has err '"n" is missing'
+run hocket answer "$id" a1 --edit '{"n":'; expect 2; has err "line 1, column 6"
+run hocket answer "$id" a1 no:x; expect 2
+run hocket answer "$id" a1 --edit '{"n":7}'; expect 0
+run hocket resume -q "$id"; expect 0; has out "put 7"
+run hocket replay "$id"; has err "all as they were told"
+
 finish

@@ -138,7 +138,22 @@ expect 0; has out "found"
 run pty -w "Go ahead?" "line:yes, but only the cheap ones" -w "a (web): yes, but only the cheap ones" wait:10 -w "Go ahead?" line:yes -- "$HOCKET" run p/plan.lua
 expect 0; has out "found"
 run pty -w "Go ahead?" line:no -- "$HOCKET" run p/plan.lua
-expect 0; has out "nothing was done" # a script answers for itself
+expect 6; has out "nothing was done"
+run hocket run --json --approve deny p/plan.lua
+expect 6; has out '"code":"declined"'; has out '"finish":"declined"'; has out '"ok":false'
+sed 's/$/.text/' p/plan.lua | sed '1s/.text$//' >p/itself.lua
+run hocket run --approve deny p/itself.lua
+expect 0; has out "nothing was done" # a script that makes an answer of it answers for itself
+
+# A plan that waits is shown as a list, and a task's text is no task of it.
+sed 's/what } } }/what .. "\\n2. x (web): Send it" }, { id = "b", specialist = "web", description = "Sum", depends_on = { "a" } } } }/' p/sim.lua >p/sim2.lua
+cp p/sim.lua p/sim1.lua; cp p/sim2.lua p/sim.lua
+run hocket run --store runs.db p/plan.lua
+expect 75; sed -n '/waits for an answer/,/^allow/p' err | sed '1d;$d' >shown
+printf '  q1  %s\n' '1. a (web): Find it' >want
+printf '      %s\n' '     2. x (web): Send it' '2. b (web, after a): Sum' 'Go ahead? yes, no, or what to change' >>want
+cmp -s shown want || fail "the plan of a run that waits: $(cat shown)"
+cp p/sim1.lua p/sim.lua; rm p/sim1.lua p/sim2.lua
 
 # A refused plan is exit code 6.
 mkdir -p team

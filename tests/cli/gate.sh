@@ -12,6 +12,7 @@ cat >pay/main.lua <<'X'
 local hocket = require "hocket"
 local crash, file = os.getenv "CRASH", ...
 local amount = assert(hocket.run(hocket.agent { name = "clerk", prompt = "You decide." }, "How much?")).text
+require("hocket.internal.core.system").wall() -- so that the sleep reads nothing new of the clock, which other lives lack
 if crash == "before" then hocket.flow.sleep(600) end
 local paid, err = hocket.step("pay", function()
   local f <close> = assert(io.open(file, "a"))

@@ -29,7 +29,7 @@ expect 0; same "$(wc -l <out)" 1; same "$(fields)" "true	none	2	3"
 has out '"tree":{"children":[{"agent":"'
 run hocket run -v t "say <hello>"
 expect 0; has err "usage                      calls tools"; has err "    itself "; has err "one (dispatch)"
-grep -q "^run  *15  *13  *[0-9][0-9]*  *218  *0.000000  *0\.[0-9] s" err || fail "the run's line"
+grep -q "^run  *15  *13  *[0-9][0-9]*  *213  *0.000000  *0\.[0-9] s" err || fail "the run's line"
 run hocket run t "say <hello>"
 expect 0; hasnt err "itself"
 # The last line says what the tree says, also of calls that were cancelled.
@@ -75,4 +75,21 @@ for store in "$HOME/runs.db" off; do
   finish=parked; [ "$store" != off ] || finish=cancelled
   expect 130; same "$(fields)" "false	$finish	0	none"
 done
+
+# The version for programs is one object on one line.
+run hocket --version; expect 0
+same "$(cat out)" "hocket $(sed -n 's/^project(hocket VERSION \([0-9.]*\).*/\1/p' "$ROOT/CMakeLists.txt")"
+run hocket --version --json; expect 0; same "$(wc -l <out)" 1
+cat >version.lua <<'X'
+local hocket = require "hocket"
+local said = hocket.json.decode((...))
+assert(said.version == hocket.version() and said.interface:find("^HOCKET_%d") and type(said.static) == "boolean")
+assert(math.type(said.store) == "integer" and math.type(said.edition) == "integer")
+assert(said.built_with.Lua:find("^5%.4") and said.built_with.libcurl and said.target:find("^Linux "))
+return "understood"
+X
+mv out said
+run hocket run --store off version.lua "$(cat said)"; expect 0; has out understood
+run hocket version -j; expect 0; cmp -s out said || fail "version -j says something else"
+run hocket --version --jsn; expect 2; has err "only --json"
 finish

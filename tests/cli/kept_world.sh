@@ -104,7 +104,7 @@ X
   rm -f posted ev; HOCKET_MODEL=sim HOCKET_TRUST=1 run "$HOCKET" run -q --events ev mail.lua; expect 0; same "$(wc -l <posted)" 1; id=$(id_in ev)
   change() { python3 -c 'import sqlite3, sys; d = sqlite3.connect("state/runs.db"); d.execute(sys.argv[1]); d.commit()' "$1"; }
   at=$(grep '"type":"model_reply"' ev | head -1 | grep -o '"seq":[0-9]*' | cut -d: -f2)
-  change "UPDATE entries SET at_ms = (SELECT at_ms FROM entries e WHERE e.key = entries.key - 1) WHERE kind = 9 AND name = 'tool'"
+  change "UPDATE entries SET sum = NULL, at_ms = (SELECT at_ms FROM entries e WHERE e.key = entries.key - 1) WHERE kind = 9 AND name = 'tool'"
   run "$HOCKET" fork "$id" --at "$at"; expect 0; fork=$(id_in out)
   HOCKET_MODEL=sim HOCKET_TRUST=1 run "$HOCKET" resume --events ev "$fork"; expect 0; same "$(wc -l <posted)" 2; hasnt ev "is not known"
 fi

@@ -8,13 +8,20 @@ for word in "how do I count words?" "write me a poem" "a b.md" "a b.lua" "a b/c"
 done
 run hocket run "how do I count words?"
 has err "hocket run assistant"
+run hocket run write me a poem # without quotes the first word is the target
+expect 2; has err "there is no file, folder or agent 'write'"; has err "hocket run assistant"
 mkdir trip
 run hocket run tripp "three days"
 expect 2; has err "did you mean 'trip'?"
 run hocket run asistant hello
 expect 2; has err "did you mean 'assistant'?"
 run hocket run trip/agents/cok.md hello
+expect 2; has err "there is no file, folder or agent 'trip/agents/cok.md'"; hasnt err "run 0" # which nobody can resume
+run hocket chat trip/agents/cok.md
 expect 2; has err "there is no file, folder or agent 'trip/agents/cok.md'"
+run hocket run trip/agents/cook.md/cok.md hello
+expect 2; has err "there is no file, folder or agent 'trip/agents/cook.md/cok.md'"
+run hocket runs; hasnt out "cok.md"
 run hocket
 expect 2; has err "a command is missing"
 
@@ -26,6 +33,7 @@ for file in "$ROOT"/agents/*.md; do
   [ "$name" = README ] || has out "  $name "
 done
 has out "at most 40 model calls"; has out "tools: web_search, web_fetch"
+same "$(awk 'length > 79' out | grep -c .)" 0 # no word is cut on a narrow terminal
 run hocket agents --json
 expect 0; has out '"model_calls":'; has out '"from":"hocket"'
 run hocket agents "$ROOT/examples/travel"
@@ -37,6 +45,7 @@ expect 0
 for name in $("$HOCKET" run "$ROOT/tests/cli/tool_names.lua"); do
   grep -q "^  $name  *[^ ]" out || fail "hocket tools says nothing of '$name'"
 done
+! grep -qF "(no description)" out || fail "a tool has no description (lua/hocket/internal/commands/list.lua)"
 has out "execute_command     Run a shell command"; has out "(needs approval)"
 run hocket tools --json
 expect 0; has out '"asks":true'
@@ -65,7 +74,8 @@ export HOCKET_MODEL=sim
 
 need_pty
 run "$PTY" -- "$HOCKET" run --no-color "how do I count words?"
-expect 0; has out "no target was named, so the assistant answers"; has out "You said: how do I count words?"
+expect 0; has out "no target was named, so the assistant answers"
+has out "no model is connected"; has out "hocket new my-team"; hasnt out "You said:" # an echo helps nobody
 for word in "a b.md" "a b.lua" "a b/c" "word"; do
   run "$PTY" -- "$HOCKET" run --no-color "$word"
   expect 2; has out "there is no file, folder or agent"
@@ -97,6 +107,9 @@ team plain
 run env LC_ALL=C "$PTY" -- "$HOCKET" run --no-color plain "Two days in Rome"
 expect 0; has out "lead"
 LC_ALL=C grep -n '[^ -~[:cntrl:]]' out >signs; empty signs
+team narrow 0.3 # a row of the progress that is cut
+run env LC_ALL=C "$PTY" -c 40 -- "$HOCKET" run --no-color narrow "Two days in Rome"
+expect 0; LC_ALL=C grep -n '[^ -~[:cntrl:]]' out >signs; empty signs
 run env LC_ALL=C "$HOCKET" run plain "Two days in Rome"
 LC_ALL=C grep -n '[^ -~[:cntrl:]]' err >signs; empty signs
 finish

@@ -89,6 +89,81 @@ for who in one two three; do has $who "0 of 25 failed"; done
 same "$(wc -l <calls)" 75
 same "$(sort -k2 -n calls | tail -n 1 | cut -d' ' -f2)" 3
 
+# Who has all the places there are asks for no more while its calls go on; and places that it does not use soon are others'.
+cat >fan.lua <<'END'
+local hocket = require "hocket"
+local fiber = require "hocket.internal.core.fiber"
+hocket.provider("here", { protocol = "openai_chat", base = io.open("base"):read "a", limits = { concurrent = 2, shared = true } })
+local worker = hocket.agent { name = "worker", prompt = "You work.", model = "here/m" }
+local list, began, cpu = {}, fiber.real_now(), os.clock()
+for i = 1, 24 do list[i] = i end
+hocket.flow.map(list, function() assert(hocket.run(worker, "hello")) end)
+io.open("took", "w"):write(("%.0f %.0f"):format((os.clock() - cpu) * 1000, (fiber.real_now() - began) * 1000)):close()
+if not os.getenv "STAYS" then return end
+for _ = 1, 1000 do -- it calls now and then, and has its place in between for a moment
+  assert(hocket.run(worker, "hello"))
+  fiber.sleep(0.2)
+  if io.open "over" then return end
+end
+END
+serve
+run "$HOCKET" run -q --store "$store" fan.lua; expect 0
+cpu=$(cut -d' ' -f1 took)
+[ "$cpu" -lt 2000 ] || fail "24 calls by two took $cpu ms of the processor" # 24 times 20 ms of waiting, and nothing to do meanwhile
+STAYS=1 "$HOCKET" run -q --store "$store" fan.lua >stays 2>&1 </dev/null & stays=$!
+until_true sh -c '[ "$(wc -l <calls)" -gt 50 ]'
+run "$HOCKET" run -q --store "$store" fan.lua; expect 0
+touch over; wait $stays
+served
+
+# A process with more calls than places leaves some to others.
+cat >greedy.lua <<'END'
+local hocket = require "hocket"
+hocket.provider("here", { protocol = "openai_chat", base = io.open("base"):read "a", limits = { concurrent = 2, shared = true } })
+local worker = hocket.agent { name = "worker", prompt = "You work.", model = "here/m" }
+hocket.flow.map({ 1, 2, 3, 4 }, function()
+  repeat assert(hocket.run(worker, "hello")) until os.getenv "ONCE" or io.open "enough"
+end)
+END
+serve
+"$HOCKET" run -q --store "$store" greedy.lua >greedy 2>&1 </dev/null & greedy=$!
+until_true sh -c '[ "$(wc -l <calls)" -gt 20 ]'
+ONCE=1 timeout 30 "$HOCKET" run -q --store "$store" greedy.lua >modest 2>&1 </dev/null || fail "it got no place beside one that calls without a pause: $(cat modest)"
+touch enough
+wait $greedy || fail "the greedy one: $(cat greedy)"
+served
+
+# A process that has lost places of calls that go on, as after a sleep of the machine, asks for them from time to time.
+cat >lost.lua <<'END'
+local hocket = require "hocket"
+local fiber = require "hocket.internal.core.fiber"
+local flow = require "hocket.flow"
+local store = require "hocket.internal.core.store"
+local draw, draws, mine = store.draw, 0, nil
+store.draw = function(spec)
+  draws = draws + 1
+  if spec.holder then mine = { name = spec.name, holder = spec.holder } end
+  return draw(spec)
+end
+local slow = hocket.sim.serve { reply = function() fiber.sleep(60) return "late" end }
+hocket.provider("here", { protocol = "openai_chat", base = slow.base, limits = { concurrent = 3, shared = true } })
+local worker = hocket.agent { name = "worker", prompt = "You work.", model = "here/m" }
+local calls = {}
+for i = 1, 2 do calls[i] = flow.spawn(function() hocket.run(worker, "hello") end) end
+while not mine do fiber.sleep(0.01) end
+fiber.sleep(0.2)
+assert(draw { name = mine.name, holder = mine.holder, want = 0, capacity = 3, lease_ms = 60000 })
+assert(assert(draw { name = mine.name, holder = "another", want = 3, capacity = 3, lease_ms = 60000 }).granted == 3)
+flow.timeout(0.2, function() hocket.run(worker, "a third") end) -- so it asks, and hears that it has none
+local before, began = draws, fiber.real_now()
+fiber.sleep(1)
+print(("%.0f"):format((draws - before) / (fiber.real_now() - began)))
+for _, call in ipairs(calls) do call:cancel() end
+END
+run "$HOCKET" run -q --store "$store" lost.lua; expect 0
+draws=$(grep -x '[0-9]*' out)
+[ "$draws" -gt 1 ] && [ "$draws" -lt 100 ] || fail "it asks $draws times in a second"
+
 # ---- In a minute: a tenth at once, the rest bit by bit --------------------------------------------------
 
 serve

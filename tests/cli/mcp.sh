@@ -28,6 +28,24 @@ run hocket mcp tools; expect 2; has err 'of which server?'
 run hocket mcp lits; expect 2; has err 'lits'
 run hocket mcp login demo; expect 2; has err 'is a program'
 
+# Servers are examined side by side: these two wait for each other.
+mkdir pair
+cat >pair/start.sh <<'SH'
+touch "$1"
+while [ ! -e "$2" ]; do sleep 0.02; done
+shift 2
+exec "$@"
+SH
+cat >pair/.mcp.json <<JSON
+{"mcpServers": {
+  "a": {"command": "sh", "args": ["$PWD/pair/start.sh", "$PWD/pair/a", "$PWD/pair/b", "$HOCKET", "run", "-q", "--store", "off", "$PWD/server.lua", "legacy"]},
+  "b": {"command": "sh", "args": ["$PWD/pair/start.sh", "$PWD/pair/b", "$PWD/pair/a", "$HOCKET", "run", "-q", "--store", "off", "$PWD/server.lua", "legacy"]},
+  "off": {"command": "sh", "args": ["-c", "touch $PWD/pair/started"], "disabled": true}
+}}
+JSON
+run hocket mcp --in pair doctor; expect 0; has out 'ok     a'; has out 'ok     b'; has out 'disabled'
+[ ! -e pair/started ] || fail "a server that is disabled was started"
+
 # What a server offered is in the run's log: its replay needs none.
 mkdir kept
 cp server.lua kept

@@ -28,13 +28,4 @@ mkdir empty
 until grep -q serving serve.out; do kill -0 $server 2>/dev/null || { cat serve.out; fail "serve has ended"; break; }; sleep 0.05; done
 kill $server; wait $server
 
-if command -v systemd-analyze >/dev/null; then
-  for unit in work serve; do
-    sed "s#/usr/bin/hocket#$HOCKET#" "$EXAMPLES/hocket-$unit.service" >hocket-$unit.service
-    run systemd-analyze verify "$PWD/hocket-$unit.service"
-    hasnt err "hocket-$unit.service"
-  done
-else
-  echo "skipped: the units, since there is no systemd-analyze here"
-fi
 finish

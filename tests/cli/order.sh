@@ -59,6 +59,7 @@ run "$HOCKET" run --events ev chain/compact.lua; expect 0; has ev compaction_fin
 
 # What is told of several names; and which of several places a refusal names, which the model reads.
 mkdir -p agents; printf -- '---\nname: plain\n---\nSay.\n' >agents/plain.md
+rm ev
 run "$HOCKET" run --events ev --set one=1 --set two=2 --set three=3 --set four=4 --set five=5 agents "say so"; expect 0
 same "$(grep -c '"type":"warning"' ev)" 5; replays "$(id_in ev)"
 cat >places.lua <<'X'

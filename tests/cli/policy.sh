@@ -2,12 +2,13 @@
 # variable, client or record exceeds it. A build for tests takes /etc from a folder of ours.
 . "$(dirname "$0")/lib.sh"
 . "$HERE/consent_lib.sh"
+[ "$TEST_ETC" = 1 ] || { echo "skipped: this build takes /etc from nowhere else (HOCKET_TEST_ETC)"; exit 77; }
 export HOCKET_TEST_ETC="$WORK/etc"
 mkdir -p "$WORK/etc/hocket" "$HOME/.config/hocket"
 machine=$WORK/etc/hocket/policy.yaml user=$HOME/.config/hocket/policy.yaml
 : >"$machine"
-run hocket policy; expect 0; [ $failures = 0 ] || finish
-hocket policy | grep -q "^policy  *$machine" || { echo "skipped: this build takes /etc from nowhere else (HOCKET_TEST_ETC)"; exit 77; }
+run hocket policy; expect 0; grep -q "^policy  *$machine" out || fail "the machine's policy is not read"
+[ $failures = 0 ] || finish
 machine() { printf '%s\n' "$@" >"$machine"; }
 user() { printf '%s\n' "$@" >"$user"; }
 none() { rm -f "$machine" "$user"; }
@@ -130,6 +131,14 @@ machine 'serve: {listen: ["::1"]}'; run hocket serve --listen 127.0.0.1:0 helper
 machine 'serve: {no_token: false, all_runs: false}'
 for option in --no-token --all-runs; do run hocket serve --listen 127.0.0.1:0 $option helper.md; expect 1; has err "$option may not be given"; done
 
+# ---- No variable takes hocket's own Lua from elsewhere --------------------------------------------------------------
+cp -r "$HERE/../../lua" own-lua
+sed -i 's/current, replaced = all,/current, replaced = nil,/' own-lua/hocket/internal/models/machine_policy.lua
+grep -q 'replaced = nil' own-lua/hocket/internal/models/machine_policy.lua || fail "the attack is none"
+none; HOCKET_LUA_PATH=$PWD/own-lua run hocket run --store off --trust --approve "$yes" helper.md RUN; ran
+machine 'approve: deny'; HOCKET_LUA_PATH=$PWD/own-lua run hocket run --store off --trust --approve "$yes" helper.md RUN; held
+has err "HOCKET_LUA_PATH does not count"
+
 # ---- The user narrows the machine's, and never widens it -------------------------------------------------------------
 limit() { hocket run --store d.db --trust --max-turns 50 "$@" helper.md "good day" >/dev/null 2>&1; hocket show --json --store d.db "$(newest d.db)" | grep -o '"max_turns":[0-9]*' | head -n 1; }
 none; same "$(limit)" '"max_turns":50'
@@ -143,10 +152,18 @@ none; machine "trust: ['$PWD']"; run hocket run --store off own.lua; expect 0
 none; machine 'trust: ask'; mkdir folder; cp own.lua folder/main.lua
 HOCKET_TRUST=1 run hocket run --store off --trust folder; [ "$code" = 0 ] && fail "--trust and HOCKET_TRUST count for nothing"
 none; HOCKET_TRUST=1 run hocket run --store off folder; expect 0
+run hocket run --store t.db --trust folder; expect 0; began=$(newest t.db)
+for policy in '' 'trust: ask'; do # what was said when it began, too
+  run hocket fork --store t.db "$began" --latest --input again; forked=$(cat out)
+  machine "$policy"; HOCKET_TRUST='' resume t.db "$forked"
+  if [ -n "$policy" ]; then expect 75; has err "is not trusted yet"; else expect 0; fi
+done
 none; machine 'sandbox: bubblewrap'; user 'sandbox: limits'; run hocket policy --json; has out '"value":"bubblewrap"'
 printf -- '---\nname: asks\nmodel: groq/a\n---\nYou.\n' >asks.md
 none; machine 'providers: [anthropic]'; GROQ_API_KEY=x run hocket run --store off asks.md hi; has err "the provider 'groq' may not be asked"
 machine 'models: ["groq/b*"]'; GROQ_API_KEY=x run hocket run --store e.db asks.md hi; has err "the model 'groq/a' may not be asked"
+printf 'cases: [{name: one, target: asks.md, input: hi}]\n' >a.eval.yaml; GROQ_API_KEY=x run hocket eval --trust --store off a.eval.yaml # it says nothing of the agent
+expect 4; has out "1 not measured"; has out "the model 'groq/a' may not be asked"
 run hocket policy asks.md; expect 0; has out "the model 'groq/a' may not be asked"
 none; run hocket policy; expect 0; has out "[default]"; HOCKET_SANDBOX=landlock run hocket policy; has out "[HOCKET_SANDBOX]"
 finish

@@ -10,7 +10,7 @@ id_in() { grep -oE '01[0-9A-Z]{24}' "$1" | head -n 1; }
 shown() { if grep -rF geheim . >leak 2>/dev/null; then fail "a password is shown: $(cat leak)"; fi; }
 
 # ---- Making it, and roles ---------------------------------------------------------------------------------
-run hocket store; expect 2; has err "init, migrate, check or vacuum"
+run hocket store; expect 2; has err "init, migrate, check, stats or vacuum"
 run hocket store check --worker w; expect 2; has err "for init"
 run hocket store init --days 3; expect 2
 psql -c 'CREATE ROLE worker LOGIN' -c 'CREATE ROLE reader LOGIN' -c 'CREATE ROLE nobody LOGIN' -c 'REVOKE CREATE ON SCHEMA public FROM public'
@@ -30,6 +30,24 @@ until_true is_held
 run hocket runs --store "$FEW"; expect 0; has err "there are none"
 wait $holder
 READER="postgres://reader@/test?host=$HOST" WORKER="postgres://worker@/test?host=$HOST"
+
+# The table that says which version the others have is the owner's: whoever changes it locks everybody out.
+for role in worker reader; do
+  for words in "UPDATE hocket.meta SET value = '99' WHERE name = 'version'" "DELETE FROM hocket.meta" "INSERT INTO hocket.meta VALUES('x', 'y')" \
+    "TRUNCATE hocket.meta" "DROP TABLE hocket.meta" "ALTER TABLE hocket.meta ADD x TEXT" "GRANT UPDATE ON hocket.meta TO worker"; do
+    before=$(psql -c "SELECT * FROM hocket.meta ORDER BY name")
+    command psql -X -q -h "$HOST" -U $role test -c "$words" >/dev/null 2>&1
+    same "$(psql -c "SELECT * FROM hocket.meta ORDER BY name")" "$before"
+    command psql -X -q -h "$HOST" -U worker test -c "DELETE FROM hocket.meta WHERE name = 'x'" >/dev/null 2>&1 && fail "$role: $words"
+  done
+done
+version=$(psql -c "SELECT value FROM hocket.meta WHERE name = 'version'")
+psql -c "UPDATE hocket.meta SET value = '99' WHERE name = 'version'"
+run hocket runs; expect 1; has err "Locked out"
+psql -c "UPDATE hocket.meta SET value = '$version' WHERE name = 'version'" -c "UPDATE hocket.meta SET value = 'x' WHERE name = 'application'"
+run hocket runs; expect 1; has err "Locked out"
+psql -c "UPDATE hocket.meta SET value = 'hocket' WHERE name = 'application'"
+run hocket runs; expect 0
 
 # ---- A run that waits for a person, as a worker's role ------------------------------------------------------
 cat >ask.lua <<'X'
@@ -144,7 +162,7 @@ for delay in 0.05 0.08 0.12 0.16; do
 done
 
 # ---- Looked after ------------------------------------------------------------------------------------------
-run hocket store check --store "$URL"; expect 0; has out "holds together"
+run hocket store check --store "$URL"; expect 0; has out "OK: no problems found"
 run hocket store vacuum --store "$URL" --days 1; expect 0; has out "0 runs removed"
 psql -c 'UPDATE hocket.runs SET updated_ms = 1 WHERE state = '"'done'"
 run hocket store vacuum --store "$URL" --days 1 --json; expect 0; hasnt out '"removed":0'
@@ -156,7 +174,7 @@ run hocket runs --store "postgres://hocket:gehe/im@$HOST/test"; expect 2; hasnt 
 run hocket runs --store "postgres://hocket:geheim@/nodb?host=$HOST"; expect 1; has err 'database "nodb" does not exist'
 run hocket runs --store "$URL&schema=Bad"; expect 2; has err "small letters"
 run hocket runs --store "$URL&schema=another"; expect 0; has err "there are none"
-run hocket store check --store "$PWD/file.db"; expect 0; has out "holds together"
+run hocket store check --store "$PWD/file.db"; expect 0; has out "OK: no problems found"
 run hocket store vacuum --store "$PWD/file.db"; expect 0
 run hocket store init --store "$PWD/file.db" --reader x; expect 1; has err "a file has no roles"
 shown

@@ -4,7 +4,7 @@
 run hocket new "my team"
 expect 0; has out "my team/main.lua"; empty err
 run hocket check "my team"
-expect 0; has out "3 agents and 2 scripts are well"
+expect 0; has out "OK: 3 agents and 2 scripts"
 for kind in agent providers eval; do # what its editor goes by is what the readers check by
   run hocket check --schema "$kind"
   expect 0; cmp -s out "my team/.hocket/$kind.schema.json" || fail "the schema of $kind"
@@ -36,6 +36,10 @@ has out2 "Is tea better?"
 run hocket run -q "my team/agents" "Is tea better?" # without the script: the front matter has the document's sections
 expect 0; has out "## Against"
 run hocket run "my team/agents/critic.md" "Is tea better?"
+expect 0
+run hocket run -q --context model=nosuch/x "my team/agents/critic.md" "Is tea better?" # at once, and not when a window is full
+expect 4; has err "the option 'context': "; has err nosuch; empty out
+run hocket run -q --context model=sim "my team/agents/critic.md" "Is tea better?"
 expect 0
 run hocket new "my team"
 expect 1; has err "is not empty"

@@ -50,12 +50,13 @@ id=$(hocket runs --state parked --json | sed -n 's/.*"id":"\([0-9A-Z]*\)".*/\1/p
 run hocket answer "$id" a1 no; expect 0
 run hocket resume "$id"; expect 0; has out "number before 5, number after 1"
 
-# Killed in the middle of it, it goes on with the script where it was.
+# Killed in the middle of it, it continues with the script where it was. The tool says that it writes, so the third call starts when the
+# store has the outcome of the second; calls that only read do not wait, and the last ones may be made again.
 rm -f notes.txt
 cat >slow.lua <<'LUA'
 local hocket = require "hocket"
 hocket.tool.set("note", function()
-  return hocket.tool { name = "note", description = "d", effects = {}, idempotent = true, parameters = { type = "object", properties = { text = { type = "string" } } },
+  return hocket.tool { name = "note", description = "d", effects = { "write" }, idempotent = true, parameters = { type = "object", properties = { text = { type = "string" } } },
     run = function(args)
       local f = assert(io.open("notes.txt", "a"))
       f:write(args.text, "\n")
@@ -74,7 +75,7 @@ return function(request)
   return { calls = { { name = "lua", arguments = { code = "local t = {} for i = 1, 6 do t[i] = tools.note { text = tostring(i) } end return table.concat(t, '+')" } } } }
 end
 LUA
-"$HOCKET" run -q --model sim slow.lua >out 2>err & victim=$!
+"$HOCKET" run -q --model sim --approve note=allow slow.lua >out 2>err & victim=$!
 until_true grep -qsx 3 notes.txt
 kill -9 $victim
 wait $victim 2>/dev/null

@@ -115,7 +115,7 @@ io.write "and written\n"
 return "answered"
 X
 cat >own.lua <<'X'
-print "before"
+for i = 1, 200 do print(("before "):rep(10) .. i) end
 io.write "it begins\n"
 require("hocket").mcp.serve { name = "own", tools = { { name = "look", description = "x", run = function()
   print "looking"

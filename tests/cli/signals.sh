@@ -79,8 +79,20 @@ stopped
 expect 124; has err "not done within 0.5 seconds"; has out "closed in order"
 tail -n 1 ev | grep -q workflow_finished || fail "workflow_finished has to be last"
 
+# So it is in a coroutine of the script's own, whoever catches it.
+cat >inner.lua <<'X'
+local closing <close> = setmetatable({}, { __close = function() print("closed in order") end })
+require("hocket").flow.sleep(0.05)
+io.stdout:write("begun\n"):flush()
+coroutine.resume(coroutine.create(function() while true do end end))
+while true do end
+X
+start "$HOCKET" run --timeout 0.5 inner.lua
+stopped
+expect 124; has err "not done within 0.5 seconds"; has out "closed in order"
+
 # What will not be broken into ends the process with it.
-printf '%s\n' 'require("hocket").flow.sleep(0.05) io.stdout:write("begun\n"):flush() coroutine.wrap(function() while true do end end)()' >deaf.lua
+printf '%s\n' 'require("hocket").flow.sleep(0.05) io.stdout:write("begun\n"):flush() while true do pcall(function() while true do end end) end' >deaf.lua
 start "$HOCKET" run --timeout 0.2 deaf.lua
 stopped
 expect 124; has err "code that never waits"

@@ -82,7 +82,7 @@ for file in ../copy.db*; do cp "$file" .; done
 run hocket replay --store copy.db "$ends"; refused "done.lua"
 command -v sqlite3 >/dev/null && {
   made=$(printf '%064d' 0)
-  sqlite3 copy.db "UPDATE runs SET options = substr(options, 1, length(options) - 1) || ',\"made\":\"$made\"}'"
+  sqlite3 copy.db "UPDATE runs SET sum_set = NULL, options = substr(options, 1, length(options) - 1) || ',\"made\":\"$made\"}'"
   run hocket replay --store copy.db "$ends"; refused "done.lua"
 }
 # it stays as it was: said so, it goes on, and nothing of that is remembered

@@ -55,6 +55,19 @@ run env "HOCKET_TRUST=$WORK/evi:$WORK/evil/agents:evil" "$HOCKET" run evil hello
 expect 1; nothing_ran
 run hocket sim evil
 expect 1; nothing_ran; has err "hocket sim evil/sim.lua"
+# A file of variables in a folder sets nothing: not what answers for a person, nor what opens the sandbox or names Lua.
+printf 'HOCKET_TRUST=1\nHOCKET_APPROVE=allow\nHOCKET_SANDBOX=limits\nHOCKET_WEB_ALLOW=*\nHOCKET_LUA_PATH=.\n' | tee evil/.env evil/.envrc evil/.hocketrc >evil/hocket.env
+run hocket run evil hello
+expect 1; nothing_ran
+(cd evil && hocket run . hello) >out 2>err; nothing_ran
+cat >evil/agents/sim.lua <<'X'
+return function(q) return q.last.role == "tool" and q.last.text or { calls = { { name = "execute_command", arguments = { command = "touch RAN" } } } } end
+X
+printf -- '---\nname: two\ntools: [execute_command]\n---\nTwo.\n' >evil/agents/two.md
+(cd evil && hocket run --trust --model sim agents/two.md hello) >out 2>err
+[ ! -e evil/RAN ] || fail "a file of variables allowed a command"
+has err "may it call execute_command"
+trap_folder evil
 run timeout -s INT 2 "$HOCKET" run evil --watch hello # also before anything is asked
 nothing_ran; has err "is not trusted"
 [ ! -e "$store" ] || fail "something was remembered"

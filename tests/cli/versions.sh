@@ -69,10 +69,10 @@ begun new
 then_says new "edition $now of $now"
 command -v sqlite3 >/dev/null && {
   begun old
-  sqlite3 old.db "UPDATE runs SET options = replace(options, '\"edition\":$now,', '')"
+  sqlite3 old.db "UPDATE runs SET sum_set = NULL, options = replace(options, '\"edition\":$now,', '')"
   then_says old "edition 1 of $now"
   begun newer
-  sqlite3 newer.db "UPDATE runs SET options = replace(options, '\"edition\":$now,', '\"edition\":99,')"
+  sqlite3 newer.db "UPDATE runs SET sum_set = NULL, options = replace(options, '\"edition\":$now,', '\"edition\":99,')"
   run hocket resume "$id" --trust --store newer.db
   expect 1
   has err 'edition 99'

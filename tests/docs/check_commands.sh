@@ -1,13 +1,13 @@
 #!/bin/sh
-# docs/commands.md names every command, every option and every exit code that the program has.
+# docs/reference/commands.md names every command, every option and every exit code that the program has.
 #   check_commands.sh HOCKET SOURCE_DIR
 set -u
 hocket=$1
-page=$2/docs/commands.md
+page=$2/docs/reference/commands.md
 failed=0
 
 lacks() {
-    echo "docs/commands.md lacks $1" >&2
+    echo "docs/reference/commands.md lacks $1" >&2
     failed=1
 }
 

@@ -61,21 +61,42 @@ end
 check "examples/README.md"
 check "CONTRIBUTING.md"
 check_paths "CONTRIBUTING.md"
-check_paths "docs/architecture.md"
-local from_architecture = check "docs/architecture.md"
+check_paths "docs/explanation/architecture.md"
+local from_architecture = check "docs/explanation/architecture.md"
 for _, name in ipairs(assert(fs.list "docs/internals")) do
   local path = "docs/internals/" .. name
   check(path)
   check_paths(path)
-  if not from_architecture[path] then wrong[#wrong + 1] = "docs/architecture.md does not lead to " .. path end
+  if not from_architecture[path] then wrong[#wrong + 1] = "docs/explanation/architecture.md does not lead to " .. path end
 end
-local from_readme = check "README.md"
-for _, name in ipairs(assert(fs.list "docs")) do
-  local path = "docs/" .. name
-  if path:find "%.md$" then
-    check(path)
-    if not from_readme[path] then wrong[#wrong + 1] = "README.md does not lead to " .. path end
+check "README.md"
+local from_index, from_modules = check "docs/README.md", check "docs/reference/lua/README.md"
+for _, folder in ipairs { "docs/tutorial", "docs/guides", "docs/reference", "docs/reference/lua", "docs/explanation" } do
+  for _, name in ipairs(assert(fs.list(folder))) do
+    local path = folder .. "/" .. name
+    if path:find "%.md$" then
+      check(path)
+      headings_of(path)
+      if not (from_index[path] or from_modules[path]) then wrong[#wrong + 1] = "docs/README.md does not lead to " .. path end
+    end
   end
+end
+
+-- What people type into a search box stands in a heading.
+local searched = {
+  "structured output", "human in the loop", "durable execution", "resume", "hot reload", "prompt injection", "retrieval", "sub-agent", "quick start", "tutorial", "faq",
+  "troubleshooting", "observability", "session", "guardrail", "evaluation", "deployment", "memory", "glossary",
+}
+local every = {}
+headings_of "docs/README.md"
+for path, found in pairs(headings) do
+  if path:find "^docs/" then
+    for heading in pairs(found) do every[#every + 1] = heading:gsub("-", " ") end
+  end
+end
+local all_headings = table.concat(every, "\n")
+for _, words in ipairs(searched) do
+  if not all_headings:find(words:gsub("-", " "), 1, true) then wrong[#wrong + 1] = "no heading of docs/ has the words " .. words end
 end
 if #wrong > 0 then return nil, { code = "state", message = table.concat(wrong, "\n") } end
 return "the links are good"

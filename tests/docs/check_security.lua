@@ -5,7 +5,7 @@ local fs = require "hocket.fs"
 local wrong = {}
 local function say(...) wrong[#wrong + 1] = (...):format(select(2, ...)) end
 
-local page = assert(fs.read "docs/security.md")
+local page = assert(fs.read "docs/explanation/security.md")
 
 -- ---- Proofs ---------------------------------------------------------------------------------
 
@@ -85,6 +85,7 @@ for _, folder in ipairs { "lua", "src" } do
     local text = path:find "%.[ch]$" and fs.read(path) or path:find "%.lua$" and fs.read(path) or ""
     for name in text:gmatch "getenv[ (]+\"(HOCKET_[%u_]+)\"" do read[name] = path end
     for name in text:gmatch "variable[ (]+\"(HOCKET_[%u_]+)\"" do read[name] = path end
+    for name in text:gmatch "opened[ (]+\"(HOCKET_[%u_]+)\"" do read[name] = path end
   end
 end
 local n = 0
@@ -97,5 +98,5 @@ for name in list:gmatch "`(HOCKET_[%u_]+)`" do
 end
 if n < 15 then say("only %d variables were found", n) end
 
-if #wrong > 0 then error("docs/security.md: " .. table.concat(wrong, "\ndocs/security.md: "), 0) end
+if #wrong > 0 then error("docs/explanation/security.md: " .. table.concat(wrong, "\ndocs/explanation/security.md: "), 0) end
 return "ok"

@@ -13,6 +13,9 @@ fail() {
     failed=1
 }
 
+for command in './dev demo' './dev test'; do
+    grep -q "^$command" "$readme" || fail "the command '$command' is missing"
+done
 [ "$(wc -l <"$readme")" -le 170 ] || fail "more than 170 lines"
 rows=$(sed -n '/^## Beside others/,/^## Where/p' "$readme" | grep '^| ' | grep -v '^| | ')
 [ "$(echo "$rows" | wc -l)" -eq 10 ] || fail "ten rows beside others expected"

@@ -8,11 +8,13 @@
 #   ```cpp             the same, in C++11
 #   ```json            each line is one JSON value
 #   ```text shows      each line has to be in what the block before it printed; a line of dots stands for anything
-#   ```LANG file=NAME  is written to that file, for the blocks after it
+#   ```LANG file=NAME  is written to that file, for the blocks after it; with the word "first" for all blocks
 #   ```LANG skip       is only read; there are few, and every one has a reason beside it
+#   | … | try |        a table whose last column is "try": the command in each row, as a shell script
 #
 #   snippets.sh HOCKET PTY SOURCE_DIR BUILD_DIR [FILE…]
-# Each block runs as a reader types it: on a terminal, with HOME, PATH and TERM and no other variable. The home is new
+# Each block runs as a reader types it: on a terminal, with HOME, PATH and TERM and no other variable; Python has hocket.py,
+# as pip installs it. The home is new
 # for each document, so the first run of a folder asks whether its Lua may run; the answer here is yes.
 # With SANITIZED=1 C programs are compiled, but not linked.
 set -u
@@ -22,7 +24,7 @@ source=$3
 build=$4
 shift 4
 "$pty" -- true >/dev/null 2>&1 || { echo "skipped: this machine has no pseudo terminals (is /dev/pts mounted?)"; exit 77; }
-[ $# -gt 0 ] || set -- "$source"/README.md "$source"/docs/*.md
+[ $# -gt 0 ] || set -- "$source"/README.md "$source"/docs/*/*.md
 tmp=$(mktemp -d)
 trap 'left=$?; sh "$source/tests/canary.sh" "$tmp" || left=1; rm -rf "$tmp"; exit $left' EXIT
 trap 'exit 1' INT TERM
@@ -47,19 +49,31 @@ split() {
             next
         }
         /^```$/ { inside = 0; close(name); next }
+        !inside && /^\|.*\| try \|$/ { table = 1; next }
+        !inside && !/^\|/ { table = 0 }
+        !inside && table && /`.*` \|$/ {
+            command = $0
+            sub(/` \|$/, "", command)
+            sub(/^.*\| `/, "", command)
+            n++
+            name = sprintf("%s/%04d.sh", dir, n)
+            print command > name
+            close(name)
+            printf "%04d %d sh\n", n, NR
+        }
         inside { print > name }
     ' "$1"
 }
 
 # What a reader's shell has. A sanitizer needs its options as well.
 clean() {
-    env -i HOME="$dir/home" PATH="$tmp/bin:/usr/local/bin:/usr/bin:/bin" TERM=xterm ${ASAN_OPTIONS:+"ASAN_OPTIONS=$ASAN_OPTIONS"} "$@"
+    env -i HOME="$dir/home" PATH="$tmp/bin:/usr/local/bin:/usr/bin:/bin" TERM=xterm PYTHONPATH="$source/packaging/python" PYTHONDONTWRITEBYTECODE=1 ${ASAN_OPTIONS:+"ASAN_OPTIONS=$ASAN_OPTIONS"} "$@"
 }
 
 # The same on a terminal, with a yes for each of the first few folders that ask; or with an answer to what a script asks.
 on_terminal() {
     set -- -- "$@"
-    for _ in 1 2 3 4 5 6; do set -- -w "Run it?" wait:10 -w "> " line:yes "$@"; done
+    for _ in 1 2 3 4 5 6 7 8; do set -- -w "Run it?" wait:10 -w "> " line:yes "$@"; done
     clean "$pty" "$@"
 }
 answering() {
@@ -121,6 +135,9 @@ run_document() {
     ln -s "$source/examples" "$dir/examples"
     split "$doc" "$dir/blocks" >"$dir/list"
     cd "$dir" || exit 1
+    while read -r n _ language words; do
+        case "$words" in *" first") cp "blocks/$n.$language" "$(expr "$words" : '.*file=\([^ ]*\)')" ;; esac
+    done <"$dir/list"
     while read -r n line language words; do
         case " $words " in
         *" skip "*)

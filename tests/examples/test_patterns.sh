@@ -36,14 +36,46 @@ expect background/agents "Why trees?" "three degrees" "hundred litres"
 expect plan/plan.lua "A garden party" "make 117.80" "Failed: the storehouse does not answer." \
     "Skipped: 'stock' did not complete" "stock (stock): failed after 2 attempts" "missing (sums): skipped"
 expect plan/plan.lua "Hello" "Hello! Tell me what to plan."
+expect build/build.lua "A garden house" "6 by 4 metres" "three steps of 20 cm" "Two beds of 3" "12 slabs"
 expect handoff/agents "announce: the library opens on Sundays" "# News" "The library opens on Sundays." "Approved:"
+expect desk/agents "When are you open?" "9 to 18"
+expect desk/agents "The lamp is broken" "the number of your order"
+expect desk/agents "The lamp of order 4711 is broken" "Dear customer, I have looked at it myself. Claim granted"
+expect desk/agents "I want a person" "this is Rosa"
 expect router/agents "I was charged twice" "You get it back within five days"
 expect router/agents "Can I end my contract?" "at the end of any month"
 expect router/agents "It does not work" "restart it"
 expect router/agents "How old is the moon?" 'Noted: "How old is the moon?"'
+expect workflow/workflows/audit.lua '{"files": ["a.txt", "b.txt"]}' '"reviewed":2' '"failed":0,"findings":["a.txt: The last line has no end.","b.txt: The last line has no end."]'
 expect advisors/agents "Move the customer list" "(compliance-checker)" "(risk-assessor)" "(technical-reviewer)"
 expect advisors/agents "Move it in spite of the outage" "(risk-assessor)" "technical-reviewer has not answered"
 expect team/agents "Should users stay logged in?" "analyst: Half of our users" "sessions of a week" "6 contributions"
+
+# The plan of the building is made on one day, saved, and used on the next: with the figures of its README.
+days=$(mktemp -d)
+(
+    cd "$days" || exit 1
+    day() {
+        env -i PATH=/usr/bin:/bin HOME="$days" LANG=C.UTF-8 HOCKET_MODEL=sim/default HOCKET_TRUST=1 HOCKET_STORE="$days/runs.db" ASAN_OPTIONS="${ASAN_OPTIONS:-}" \
+            timeout 60 "$hocket" "$@" </dev/null 2>err
+    }
+    used() { sed 's/.*"usage":{\([^}]*\)}.*/\1/; s/.*"calls":\([0-9]*\),.*"input":\([0-9]*\),"output":\([0-9]*\),.*/| \1 | \2 | \3 |/'; }
+    day run -q "$examples/build/build.lua" "A garden house for us"
+    [ $? = 75 ] && grep -q "For how many people?" err || exit 1
+    day answer last q1 four >/dev/null && day resume -q --json last >first && day plan last --save house >/dev/null || exit 1
+    day run -q --json "$examples/build/build.lua" "A garden house for us" >next || exit 1
+    for one in first next; do
+        figures=$(used <$one)
+        grep -qF "day $figures" "$examples/build/README.md" || {
+            echo "the $one day has used $figures: examples/build/README.md says otherwise" >&2
+            exit 1
+        }
+    done
+) || {
+    echo "build: the saved plan on the next day failed" >&2
+    failed=1
+}
+rm -rf "$days"
 
 # What is told meanwhile, on stderr.
 told=$(for one in handoff router team; do
@@ -121,8 +153,8 @@ remembers chat -q --model sim "$examples/npc/fishmonger.md" "I am Ana and I like
 remembers chat -q --model sim "$examples/npc/fishmonger.md" "Who am I?" </dev/null
 case $out in *"You are Ana, who likes cod"*) ;; *) echo "npc: it does not know the player: $out" >&2; failed=1 ;; esac
 rm -f "$notes"*
-"$hocket" check "$examples/research" "$examples/npc" >/dev/null || failed=1
-for pattern in delegation handoff router advisors team project; do
+"$hocket" check "$examples/build" "$examples/research" "$examples/npc" >/dev/null || failed=1
+for pattern in delegation handoff desk router advisors team project; do
     "$hocket" check "$examples/$pattern/agents" >/dev/null || failed=1
 done
 exit $failed

@@ -46,20 +46,20 @@ static void count_type(struct seen *s, const char *type)
         s->counts[i] += strcmp(types[i], type) == 0;
 }
 
-/* Every type has its section in docs/events.md. */
+/* Every type has its section in docs/reference/events.md. */
 static void check_documented(const char *type)
 {
     static char text[64 * 1024];
     char heading[64];
     if (text[0] == '\0') {
-        FILE *f = fopen(DOCUMENTS "/events.md", "rb");
+        FILE *f = fopen(DOCUMENTS "/reference/events.md", "rb");
         assert_non_null(f);
         text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
         fclose(f);
     }
     snprintf(heading, sizeof(heading), "\n### %s\n", type);
     if (!strstr(text, heading))
-        fail_msg("docs/events.md lacks '%s'", type);
+        fail_msg("docs/reference/events.md lacks '%s'", type);
 }
 
 static void on_event(hocket_host *host, uint64_t run, const struct hocket_event *event, void *ud)

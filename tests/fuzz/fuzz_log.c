@@ -1,6 +1,7 @@
 /* Any bytes as entries of a log: each is refused, or gives the same bytes again; and those that follow
  * each other can be fed, and are gone through to the end. */
 #include "core/log/log.h"
+#include "support/log_bytes.h"
 
 #include <stdlib.h>
 
@@ -11,8 +12,8 @@ static void check_again(const struct hocket__log_entry *e, struct hocket__str by
     struct hocket__log_entry r;
     struct hocket__buf out;
     hocket__buf_init(&out, &hocket__malloc, 0);
-    hocket__log_encode(e, &out);
-    int64_t n = hocket__log_decode(hocket__buf_str(&out), &r);
+    log_bytes_put(e, &out);
+    int64_t n = log_bytes_take(hocket__buf_str(&out), &r);
     if (n < 0 || (size_t) n != out.len || r.n != e->n || !hocket__str_eq(r.value, e->value)
         || out.len > bytes.n + 40)
         abort();
@@ -44,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct hocket__log *log = hocket__log_new(&hocket__malloc, NULL);
     struct hocket__log_entry e;
     int64_t n;
-    while ((n = hocket__log_decode(rest, &e)) > 0) {
+    while ((n = log_bytes_take(rest, &e)) > 0) {
         if ((size_t) n > rest.n)
             abort();
         check_again(&e, hocket__str(rest.p, (size_t) n));

@@ -106,7 +106,7 @@ static void on_look(int signo)
 
 static int answered;
 
-/* The second question stands for longer than the run may work. */
+/* The second question stands for longer than the run may work: two seconds, of which it needs a fortieth, also beside other programs. */
 static void on_question(hocket_host *h, uint64_t run, const struct hocket_event *e, void *ud)
 {
     struct hocket_error err;
@@ -117,7 +117,7 @@ static void on_question(hocket_host *h, uint64_t run, const struct hocket_event 
     struct sigaction sa = { .sa_handler = on_look, .sa_flags = SA_RESTART };
     sigaction(SIGVTALRM, &sa, NULL);
     answered++;
-    usleep(answered > 1 ? 1100000 : 0);
+    usleep(answered > 1 ? 2200000 : 0);
     assert_int_equal(hocket_run_answer(h, run, answered > 1 ? "q2" : "q1", "go on", 0, &err), 0);
 }
 
@@ -126,7 +126,7 @@ static void end_in(hocket_host *h, const char *script, struct outcome *o)
     struct hocket_error e;
     struct hocket_run_spec spec = { .size = sizeof(spec),
         .target = file_with(script),
-        .options = "{\"interactive\":true,\"timeout\":1}" };
+        .options = "{\"interactive\":true,\"timeout\":2}" };
     *o = (struct outcome){ 0 };
     answered = 0;
     had_time = had_none = 0;
@@ -153,7 +153,7 @@ static void test_time(void **state)
     assert_int_equal(hocket_has_time(h), 0); /* nothing runs */
     end_in(h,
         BUSY ASK ASK
-        "local from = os.clock() repeat busy(1) until os.clock() - from > 0.1 return 'in time'",
+        "local from = os.clock() repeat busy(1) until os.clock() - from > 0.05 return 'in time'",
         &out);
     assert_string_equal(out.text, "in time");
     assert_true(had_time > 0);

@@ -39,7 +39,7 @@ static void live(const struct life *l, int spare)
     limit_to(all.rlim_cur);
     if (rc < 0 && rc != HOCKET_EIO)
         life_wrong("descriptors were out, and it says %s: %s", hocket_status_word(rc), e.message);
-    if (rc < 0 && !strstr(e.message, "oo many open files (the limit is "))
+    if (rc < 0 && !strstr(e.message, " (the limit is "))
         life_wrong("it does not say why: %s", e.message);
     if (h)
         life_second(h, l);

@@ -1,4 +1,4 @@
-/* Idle means idle: a host that has nothing to do turns no loop. Each loop that docs/embedding.md shows
+/* Idle means idle: a host that has nothing to do turns no loop. Each loop that docs/guides/embedding.md shows
  * is run in a process of its own, all of them at the same time, for two seconds in each situation in
  * which there is nothing to do; what is counted is how often it wakes up. */
 
@@ -227,6 +227,7 @@ static void on_call(hocket_host *h, const struct hocket_tool_call *c, void *ud)
 struct situation {
     const char *name, *script, *options;
     bool ends, offered; /* offered: somebody was attached, and has left */
+    int wakes;          /* of a kept run: how often its store may look for what others wrote */
 };
 
 #define SERVED                                                                                     \
@@ -240,24 +241,32 @@ struct situation {
     "tools } end\n"
 
 static const struct situation situations[] = {
-    { "before the first run", NULL, NULL, false, false },
+    { "before the first run", NULL, NULL, false, false, 0 },
     { "after the last run", SERVED "return hocket.run(agent(), 'x', { timeout = 1 })",
-        "{\"timeout\":1}", true, false },
+        "{\"timeout\":1}", true, false, 0 },
+    { "after the last run of a host whose model is simulated",
+        "local hocket = require 'hocket'\n"
+        "return hocket.run(hocket.agent { name = 'a', prompt = 'p', model = 'sim/default' }, 'x')",
+        NULL, true, false, 0 },
     { "after the last run of a host that is offered",
-        SERVED "return hocket.run(agent(), 'x', { timeout = 1 })", "{\"timeout\":1}", true, true },
+        SERVED "return hocket.run(agent(), 'x', { timeout = 1 })", "{\"timeout\":1}", true, true,
+        0 },
     { "while a conversation waits",
         SERVED "return { chat = function(text) return hocket.run(agent(), text) end }",
-        "{\"conversation\":true,\"timeout\":1000}", false, false },
+        "{\"conversation\":true,\"timeout\":1000}", false, false, 0 },
+    { "while a kept conversation waits",
+        SERVED "return { chat = function(text) return hocket.run(agent(), text) end }",
+        "{\"conversation\":true,\"timeout\":1000}", false, false, MEASURE_MS / 1000 + 1 },
     { "while a question is open", "return require('hocket.ask')('why?')", "{\"interactive\":true}",
-        false, false },
+        false, false, 0 },
     { "while a tool of the program works",
         SERVED
         "return hocket.run(hocket.agent { name = 'a', prompt = 'p', model = 'own/m', tools = "
         "{ 'look' } }, 'look')",
-        NULL, false, false },
+        NULL, false, false, 0 },
     { "while a script sleeps",
         "require('hocket').events.emit('question_asked', {}) require('hocket').flow.sleep(1000)",
-        NULL, false, false },
+        NULL, false, false, 0 },
 };
 
 static const char *rmdir_at_end;
@@ -366,14 +375,25 @@ static int measure(const struct loop *l, const struct situation *s)
         uv_loop_init(&loop);
         o.uv_loop = &loop;
     }
+    char dir[TEST_TEMP_PATH], store[TEST_TEMP_PATH + 16];
+    if (s->wakes > 0) {
+        must(test_temp_dir(dir), "no directory");
+        snprintf(store, sizeof(store), "%s/runs.db", dir);
+        o.store = store;
+    }
     hocket_host *h = host_with(NULL, &o);
     begin(h, o.uv_loop, s, &seen);
     if (s->offered)
         offer(h, o.uv_loop);
+    if (s->wakes > 0)
+        l->turn(h, o.uv_loop, now_ms() + 3 * MEASURE_MS);
     settle(l, h, o.uv_loop);
     switches_of_others();
     int turns = l->turn(h, o.uv_loop, now_ms() + MEASURE_MS);
     int others = switches_of_others();
+    /* nothing to wait for, though connections are open that would be closed after a while */
+    if (s->ends && !s->offered && !l->foreign)
+        must(hocket_backend_timeout(h) == -1, "a timeout after the last run");
     hocket_close(h, NULL, NULL);
     if (l->foreign) {
         uv_run(&loop, UV_RUN_DEFAULT);
@@ -382,11 +402,14 @@ static int measure(const struct loop *l, const struct situation *s)
     drop_file(NULL);
     if (rmdir_at_end)
         must(rmdir(rmdir_at_end) == 0, "the socket is left");
+    if (s->wakes > 0)
+        must(unlink(store) == 0 && rmdir(dir) == 0, "something is left of the store");
     /* the thread that wakes hocket_wait in the end is one of the others */
-    if (turns > 0 || others > (l->turn == turn_wait ? 2 : 0))
+    int most = s->wakes + (l->turn == turn_wait ? 2 : 0);
+    if (turns > 0 || others > most)
         fprintf(stderr, "%s, %s: %d turns of its loop, %d wake-ups of other threads in %d s\n",
             l->name, s->name, turns, others, MEASURE_MS / 1000);
-    return turns > 0 || others > (l->turn == turn_wait ? 2 : 0);
+    return turns > 0 || others > most;
 }
 
 static void test_idle(void **state)

@@ -133,7 +133,7 @@ static void test_every_kind(void **state)
     size_t worlds = 0;
     for (size_t i = 0; i < n_asked; i++)
         worlds += asked[i].world;
-    assert_int_equal(worlds, 12);
+    assert_int_equal(worlds, 13);
     life_free(&l);
     for (size_t n = 1; n < log.n; n++) {
         log_copy(&log, n, &cut);

@@ -43,10 +43,11 @@ publish() { # DIR: signs what is in it
 machine=${tarball#*-linux-}
 # release DIR VERSION CODE: a small one, whose program is a script that ends with CODE, with a page of its own.
 release() {
-    mkdir -p "$1" "made/$1/hocket-$2/bin" "made/$1/hocket-$2/share/man/man1"
+    mkdir -p "$1" "made/$1/hocket-$2/bin" "made/$1/hocket-$2/share/man/man1" "made/$1/hocket-$2/lib/systemd/system"
     printf '#!/bin/sh\necho hocket %s\nexit %d\n' "$2" "$3" >"made/$1/hocket-$2/bin/hocket"
     chmod +x "made/$1/hocket-$2/bin/hocket"
     echo '.TH PAGE 1' >"made/$1/hocket-$2/share/man/man1/hocket-page-of-$1.1"
+    printf '[Service]\nExecStart=/usr/local/bin/hocket work\n' >"made/$1/hocket-$2/lib/systemd/system/hocket-unit-of-$1.service"
     tar -czf "$1/hocket-$2-linux-$machine" -C "made/$1" "hocket-$2"
     publish "$1"
 }
@@ -54,6 +55,7 @@ release two 9.9.9 0
 release mute 9.9.9 1
 release old 0.0.9 0
 
+mkdir -p prefix/share/man # of somebody else, and empty: it stays
 # ---- From a folder ----------------------------------------------------------------------
 install --from one --key public.pem --prefix prefix || fail "it does not install"
 runs "$version" "after installing"
@@ -62,6 +64,19 @@ prefix/bin/hocket run --model sim --quiet --store off assistant Hello >answer ||
 for file in man/man1/hocket-run.1 man/man5/hocket-agent.5 bash-completion/completions/hocket zsh/site-functions/_hocket; do
     [ -s "prefix/share/$file" ] || fail "share/$file is not installed"
 done
+units="lib/systemd/system/hocket-serve.service lib/systemd/system/hocket-serve.socket lib/systemd/system/hocket-work.service lib/sysusers.d/hocket.conf"
+for file in $units; do
+    [ -f "prefix/$file" ] && [ ! -L "prefix/$file" ] || fail "$file is not installed as a file"
+done
+grep -q "^ExecStart=$tmp/prefix/bin/hocket work " prefix/lib/systemd/system/hocket-work.service || fail "the unit starts another program"
+grep -q "ExecStart=/usr" prefix/lib/systemd/system/* && fail "a unit names another program"
+if command -v systemctl >/dev/null; then # what is enabled survives upgrades
+    mkdir -p root/etc/systemd/system root/usr/local/lib/systemd
+    cp -r prefix/lib/systemd/system root/usr/local/lib/systemd/system
+    systemctl --root="$tmp/root" enable hocket-work >said 2>&1 || fail "it cannot be enabled"
+    [ "$(readlink root/etc/systemd/system/multi-user.target.wants/hocket-work.service)" = /usr/local/lib/systemd/system/hocket-work.service ] ||
+        fail "what is enabled leads elsewhere"
+fi
 install --from one --key public.pem --prefix prefix && grep -q 'installed in .* already' said || fail "a second time is no upgrade"
 
 # ---- What is refused, and changes nothing -------------------------------------------------
@@ -83,13 +98,15 @@ refuses "does not run here" --from mute --key public.pem --prefix prefix
 mkdir -p foreign/bin && echo mine >foreign/bin/hocket
 refuses "was not installed by this script" --from two --key public.pem --prefix foreign
 [ "$(cat foreign/bin/hocket)" = mine ] || fail "it has replaced a program of somebody else"
+ln -sf "$tmp/not-there" foreign/bin/hocket
+refuses "was not installed by this script" --from two --key public.pem --prefix foreign
 find prefix | LC_ALL=C sort >after
 cmp -s before after || fail "what was refused has changed $(diff before after)"
 runs "$version" "after what was refused"
 
 # ---- Killed before each program that it starts ----------------------------------------------
 mkdir shim
-for program in mkdir rm mv ln tar cp sed grep sha256sum openssl find sort cat comm cut readlink uname id; do
+for program in mkdir rm mv ln tar cp sed grep sha256sum openssl find sort cat cut readlink uname id; do
     real=$(command -v $program)
     cat >shim/$program <<END
 #!/bin/sh
@@ -122,12 +139,64 @@ done
 runs "hocket 9.9.9" "after an upgrade"
 [ -s prefix/share/man/man1/hocket-page-of-two.1 ] || fail "the page of the new release is not there"
 [ ! -L prefix/share/man/man1/hocket-page-of-old.1 ] && [ ! -L prefix/share/man/man1/hocket-run.1 ] || fail "the page of the older release is still there"
-[ "$(ls -A prefix/lib/hocket | wc -l)" = 3 ] || fail "more is left than current, links and one release: $(ls -A prefix/lib/hocket)"
+grep -qx "ExecStart=$tmp/prefix/bin/hocket work" prefix/lib/systemd/system/hocket-unit-of-two.service || fail "the unit of the new release is not there"
+for file in $units lib/systemd/system/hocket-unit-of-old.service; do
+    [ ! -e "prefix/$file" ] || fail "$file of the older release is still there"
+done
+[ "$(ls -A prefix/lib/hocket | wc -l)" = 4 ] || fail "more is left than current, links, folders and one release: $(ls -A prefix/lib/hocket)"
+
+# Killed in the midst of a first installation, it leaves only what can be removed.
+real=$(command -v mv)
+mkdir shim_mv
+cat >shim_mv/mv <<END
+#!/bin/sh
+echo >>"$tmp/moved"
+[ \$(wc -l <"$tmp/moved") -le "\$KILL_BEHIND" ] || { kill -9 "\$VICTIM"; exit 1; }
+exec $real "\$@"
+END
+chmod +x shim_mv/mv
+for moved in 0 1 2 3; do
+    : >moved
+    # shellcheck disable=SC2016
+    KILL_BEHIND=$moved sh -c 'export VICTIM=$$ PATH="$1/shim_mv:$PATH"; shift; exec sh "$@"' sh "$tmp" "$source/install.sh" \
+        --from two --key public.pem --prefix first >said 2>&1 && fail "it was not killed behind $moved moves"
+    sh "$source/install.sh" --remove --prefix first >said 2>&1 || fail "killed behind $moved moves, it does not remove: $(cat said)"
+    [ -z "$(find first ! -type d)" ] && [ ! -e first/lib ] || fail "it has left $(find first)"
+done
+
+# A folder is known by any spelling of its path.
+install --from two --key public.pem --prefix ./prefix// && grep -q 'installed in .* already' said || fail "a slash makes another folder of it"
+
+# What somebody else has put there stays, and an upgrade brings the units again.
+mkdir -p prefix/lib/systemd/system && echo mine >prefix/lib/systemd/system/hocket-work.service
+install --from one --key public.pem --prefix prefix || fail "it does not upgrade"
+grep -q "left .*hocket-work.service as it is" said && [ "$(cat prefix/lib/systemd/system/hocket-work.service)" = mine ] || fail "it has replaced a unit of somebody else"
+ln -sf "$tmp/not-there" prefix/lib/systemd/system/hocket-work.service
+install --from one --key public.pem --prefix prefix || fail "it does not upgrade beside a link that leads nowhere"
+[ "$(readlink prefix/lib/systemd/system/hocket-work.service)" = "$tmp/not-there" ] || fail "it has replaced a link of somebody else"
+rm prefix/lib/systemd/system/hocket-work.service
+install --from one --key public.pem --prefix prefix || fail "it does not install again"
+sed -i 's/^ExecStart=.*/ExecStart=older/' prefix/lib/systemd/system/hocket-work.service
+install --from one --key public.pem --prefix prefix && grep -q "^ExecStart=$tmp" prefix/lib/systemd/system/hocket-work.service || fail "an upgrade leaves an older unit"
+install --from one --key public.pem --prefix "a prefix" && grep -q "left out the units" said && [ ! -e "a prefix/lib/systemd" ] || fail "units name a folder with a space"
+
+# ---- With busybox's programs alone, as in small systems ----------------------------------------
+if command -v busybox >/dev/null; then
+    mkdir applets && busybox --install -s applets && ln -sf "$(command -v openssl)" applets/openssl
+    small() { env -i PATH="$tmp/applets" HOME="$HOME" "$tmp/applets/sh" "$source/install.sh" "$@" >said 2>&1; }
+    small --from two --key public.pem --prefix small && grep -q 'installed hocket 9.9.9' said || fail "it does not install with busybox"
+    small --from old --key public.pem --prefix small && [ "$(small/bin/hocket --version)" = "hocket 0.0.9" ] || fail "it does not change the release with busybox"
+    [ ! -e small/share/man/man1/hocket-page-of-two.1 ] || fail "with busybox it leaves a page of the other release"
+    small --remove --prefix small && [ -z "$(find small ! -type d)" ] && [ ! -e small/lib ] || fail "with busybox it leaves $(find small)"
+else
+    echo "installer: there is no busybox: not tried with it"
+fi
 
 # ---- Removing ---------------------------------------------------------------------------
 echo mine >prefix/bin/other
-sh "$source/install.sh" --remove --prefix prefix >said 2>&1 || fail "it does not remove"
+sh "$source/install.sh" --remove --prefix "$tmp/./prefix/" >said 2>&1 || fail "it does not remove"
 [ "$(find prefix ! -type d)" = prefix/bin/other ] || fail "it has left or taken something: $(find prefix ! -type d)"
+[ "$(find prefix -type d | LC_ALL=C sort | tr '\n' ' ')" = "prefix prefix/bin prefix/share prefix/share/man " ] || fail "it has left or taken a folder: $(find prefix -type d)"
 refuses "nothing in" --remove --prefix prefix
 
 # ---- From a server, into the home ---------------------------------------------------------

@@ -49,6 +49,13 @@ readelf -d "$lib/libhocket.so" | grep -q 'soname: \[libhocket.so.0\]' || fail "l
     fail "libhocket-bridge.so exports more than it should"
 readelf -d "$lib/libhocket.so" | grep -q NODELETE || fail "libhocket.so can be unloaded"
 
+# ---- What was built in another folder has the same bytes ----------------------------
+# packaging/twice.sh compares whole builds. Here: no library looks into a folder by its path, neither where it was built (installing
+# keeps the room that the path takes) nor where it was installed.
+for file in "$build"/libhocket*.so.? "$build"/lua/*/hocket.so "$lib"/libhocket*.so.? "$lib"/lua/*/hocket.so; do
+    ! readelf -d "$file" | grep -E 'R(UN)?PATH' | grep -vE 'path: \[\$ORIGIN[/:]*(\$ORIGIN)?(/\.\./\.\.)?[/:]*\]' || fail "$file looks for libraries by a path of the build"
+done
+
 # ---- The header stands alone --------------------------------------------------------
 echo '#include <hocket/hocket.h>' >"$tmp/header.c"
 # shellcheck disable=SC2046

@@ -89,7 +89,7 @@ async def main():
         assert made.protocol_version == 1 and made.agent_info.name == "hocket", made
         made = await agent.new_session(cwd=folder, mcp_servers=[])
         session = made.session_id
-        assert [one.id for one in made.modes.available_modes] == ["ask", "auto", "deny"]
+        assert [one.id for one in made.modes.available_modes] == ["ask", "auto", "plan", "deny"]
 
         assert await ask(agent, editor, session, "Hello") == "end_turn"
         assert editor.text() == "You said: Hello", editor.text()
@@ -145,4 +145,4 @@ async def main():
     print("well")
 
 
-asyncio.run(asyncio.wait_for(main(), 100))
+asyncio.run(asyncio.wait_for(main(), 300))

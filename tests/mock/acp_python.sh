@@ -7,4 +7,4 @@ python=${HOCKET_ACP_PYTHON:-}
 [ -x "$python" ] || { echo "skipped: set HOCKET_ACP_PYTHON to a python that has the package agent-client-protocol"; exit 77; }
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
-timeout 120 "$python" "$here/acp_python.py" "$HOCKET" "$folder" 2>"$folder/err" || { tail -20 "$folder/err"; exit 1; }
+timeout 400 "$python" "$here/acp_python.py" "$HOCKET" "$folder" 2>"$folder/err" || { tail -20 "$folder/err"; exit 1; }

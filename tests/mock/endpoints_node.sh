@@ -1,5 +1,5 @@
 #!/bin/sh
-# AG-UI's own client against `hocket serve`. Needs its package:
+# AG-UI's own client against `hocket serve`, also the older one that CopilotKit 1.75 bundles. Needs its package:
 #   npm install --prefix /tmp/js @ag-ui/client
 #   HOCKET_ENDPOINTS_NODE=/tmp/js/node_modules ctest -R mock
 here=$(cd "$(dirname "$0")" && pwd)
@@ -25,7 +25,7 @@ HOCKET_STORE=$folder/runs.db "$HOCKET" serve --trust --no-token --model sim --li
 server=$!
 until grep -q 'http://' "$folder/err"; do kill -0 $server || { cat "$folder/err"; exit 1; }; sleep 0.1; done
 base=$(sed -n 's/.*\(http:[^ ]*\).*/\1/p' "$folder/err" | head -1)
-for one in endpoints_node:@ag-ui/client endpoints_a2a:@a2a-js/sdk endpoints_openai:openai endpoints_anthropic:@anthropic-ai/sdk; do
+for one in endpoints_node:@ag-ui/client endpoints_node:ag-ui-client-0 endpoints_a2a:@a2a-js/sdk endpoints_openai:openai endpoints_anthropic:@anthropic-ai/sdk; do
   [ -d "$modules/${one#*:}" ] || { echo "passed over: there is no ${one#*:}"; continue; }
-  timeout 120 "$node" "$here/${one%:*}.mjs" "$base" "$modules" || { echo "FAILED: ${one#*:}"; tail -5 "$folder/err"; exit 1; }
+  timeout 400 "$node" "$here/${one%:*}.mjs" "$base" "$modules" "${one#*:}" || { echo "FAILED: ${one#*:}"; tail -5 "$folder/err"; exit 1; }
 done

@@ -113,7 +113,7 @@ try:
                 assert last.state == a2a_types.TaskState.TASK_STATE_COMPLETED, told
 
     asyncio.run(a2a())
-    subprocess.run([sys.executable, os.path.join(os.path.dirname(__file__), "endpoints_frameworks.py"), base], check=True, timeout=100)
+    subprocess.run([sys.executable, os.path.join(os.path.dirname(__file__), "endpoints_frameworks.py"), base], check=True, timeout=300)
 finally:
     server.terminate()
     server.wait(60)

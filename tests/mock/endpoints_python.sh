@@ -7,4 +7,4 @@ python=${HOCKET_ENDPOINTS_PYTHON:-}
 [ -x "$python" ] || { echo "skipped: set HOCKET_ENDPOINTS_PYTHON to a python that has the packages openai, anthropic and a2a-sdk"; exit 77; }
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
-timeout 120 "$python" "$here/endpoints_python.py" "$HOCKET" "$folder" 2>"$folder/err" || { tail -20 "$folder/err"; exit 1; }
+timeout 400 "$python" "$here/endpoints_python.py" "$HOCKET" "$folder" 2>"$folder/err" || { tail -20 "$folder/err"; exit 1; }

@@ -105,7 +105,7 @@ def check_http():
 
 def check_ours(path):
     for args, expected in ((["tools", "python"], "add  Adds two numbers"), (["call", "python", "add", '{"a":2,"b":3}'], "5")):
-        out = subprocess.run([program, "mcp", *args, "--in", folder], capture_output=True, text=True)
+        out = subprocess.run([program, "mcp", *args, "--trust", "--in", folder], capture_output=True, text=True)
         assert out.returncode == 0 and out.stdout.strip() == expected, (args, out)
     print("ok: our client")
 

@@ -7,4 +7,4 @@ python=${HOCKET_MCP_PYTHON:-}
 [ -x "$python" ] || { echo "skipped: set HOCKET_MCP_PYTHON to a python that has the package mcp"; exit 77; }
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
-timeout 120 "$python" "$here/mcp_python.py" "$HOCKET" "$folder" 2>"$folder/err" || { tail -20 "$folder/err"; exit 1; }
+timeout 400 "$python" "$here/mcp_python.py" "$HOCKET" "$folder" 2>"$folder/err" || { tail -20 "$folder/err"; exit 1; }

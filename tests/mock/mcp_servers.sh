@@ -12,6 +12,7 @@ folder=$(mktemp -d) || exit 1
 server=
 trap '[ -z "$server" ] || kill $server 2>/dev/null; rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
+HOCKET_TRUST=1; export HOCKET_TRUST # the servers that this folder names are ours
 mkdir files
 echo hello >files/a.txt
 n=0

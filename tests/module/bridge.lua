@@ -103,46 +103,6 @@ test("has hosts that share nothing, and close", function()
   raises("closed", function() other:pump() end)
 end)
 
-test("saves, and goes on in another host", function()
-  local first = assert(hocket.open { store = "memory", thread = true })
-  local echo = assert(first:agent { name = "echo", prompt = "p", model = "sim" })
-  local asked
-  local run = assert(first:start(echo, "hello", { conversation = true, on_event = function(event) asked = event.type == "input_requested" and event.id or asked end }))
-  while not asked do first:wait(10) end
-  local saved = assert(run:save())
-  assert(saved:find("hocket save", 1, true) == 1)
-  local later, wrong
-  assert(first:save(function(bytes, err) later, wrong = bytes, err end))
-  assert(later == nil)
-  while not later do first:wait(10) end
-  assert(wrong == nil and #later > 100)
-  assert(run:answer(asked, "")) -- it goes on
-  local said = assert(run:wait()).text
-  local nothing, err = run:save()
-  assert(nothing == nil and err.code == "state")
-  first:close()
-
-  local second = assert(hocket.open { store = "memory" })
-  nothing, err = second:restore(saved:sub(1, -2))
-  assert(nothing == nil and err.code == "parse", err and err.code)
-  nothing, err = second:save()
-  assert(nothing == nil and err.code == "state")
-  asked = nil
-  local again = 0
-  local runs = assert(second:restore(saved, { on_done = function(result) again = again + (result and 1 or 0) end }))
-  assert(#runs == 1)
-  runs[1].on_event = function(event) asked = event.type == "input_requested" and event.id or asked end
-  while not asked do second:wait(10) end
-  assert(runs[1]:answer(asked, ""))
-  assert(assert(runs[1]:wait()).text == said and again == 1)
-  second:close()
-  nothing, err = host:save()
-  assert(nothing == nil and err.code == "unsupported")
-  raises("string expected", hocket.open, { store = 5 })
-  raises("at least 0", hocket.open, { store_days = -1 })
-  raises("string expected", host.restore, host, 5)
-end)
-
 test("makes no globals", function()
   for name in pairs(_G) do assert(before[name], "a new global: " .. tostring(name)) end
 end)

@@ -4,7 +4,7 @@ local here = arg[0]:match "^(.*)/[^/]*$"
 local interface = dofile(here .. "/interface.lua")
 local hocket = require "hocket"
 local host = hocket.host
-local in_same_state = hocket.open == nil
+local in_same_state = host.telemetry ~= nil
 local scene = dofile(here .. "/scene.lua")
 local test, pump_until = scene.test, scene.pump_until
 
@@ -32,9 +32,9 @@ end
 -- Methods of one that are no part of the interface, as what they are called by is internal.
 local internal = set { "end_with", "keep_delta", "delta_teller", "of" }
 
-local function compare(what, object, names, beside, within)
+local function compare(what, object, names, within)
   local found, wanted = methods(object), set(names)
-  for _, name in ipairs(in_same_state and within or not in_same_state and beside or {}) do wanted[name] = true end
+  for _, name in ipairs(in_same_state and within or {}) do wanted[name] = true end
   for name in pairs(wanted) do assert(found[name], ("%s:%s is missing"):format(what, name)) end
   for name in pairs(found) do
     assert(wanted[name] or internal[name], ("%s:%s does not stand in interface.lua"):format(what, name))
@@ -50,8 +50,8 @@ test("has the names", function()
     assert(is(kind, hocket[name]), ("hocket.%s is no %s"):format(name, kind))
   end
   for name, kind in pairs(interface.json) do assert(is(kind, hocket.json[name]), "hocket.json." .. name) end
-  compare("host", host, interface.host, interface.beside.host, interface.within.host)
-  compare("run", server, interface.run, interface.beside.run)
+  compare("host", host, interface.host, interface.within.host)
+  compare("run", server, interface.run)
   local stats = host:stats()
   for _, name in ipairs(interface.stats) do assert(type(stats[name]) == "number", name) end
   assert(hocket.version():find "^%d+%.%d+%.%d+$")
@@ -59,8 +59,7 @@ end)
 
 test("has no others", function()
   if in_same_state then return end -- there `hocket` is the whole interface for scripts
-  local known = set(interface.beside.hocket)
-  for name in pairs(hocket) do assert(known[name] or interface.hocket[name], "hocket." .. name .. " does not stand in interface.lua") end
+  for name in pairs(hocket) do assert(interface.hocket[name], "hocket." .. name .. " does not stand in interface.lua") end
   for name in pairs(hocket.json) do assert(name == "null" or interface.json[name], name) end
 end)
 
@@ -180,6 +179,20 @@ test("cancel, stop, change, tree, interrupt, answer, signal", function()
   assert(ok == nil and err.code == "state")
   ok, err = run:answer("q1", "x")
   assert(ok == nil and err.code == "state")
+end)
+
+test("cancelled before it begins, and in its middle: it ends, and its last event comes", function()
+  for _, what in ipairs { npc, target } do
+    for _, begins in ipairs { false, true } do
+      local types, why = {}, nil
+      local run = hocket.start(what, "never", { on_event = function(event) types[#types + 1] = event.type end, on_done = function(_, err) why = err.code end })
+      if begins then pump_until(function() return #types > 0 end) end
+      assert(run:cancel() and not run:done())
+      pump_until(function() return run:done() end)
+      assert(why == "cancelled" and select(2, run:result()).code == "cancelled" and not run:cancel())
+      assert(begins == (#types > 0) and types[#types] == (begins and "workflow_finished" or nil), table.concat(types, " "))
+    end
+  end
 end)
 
 test("a conversation", function()

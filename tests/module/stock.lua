@@ -206,7 +206,7 @@ test("starts targets by name", function()
 end)
 
 test("says what is wrong at once", function()
-  raises("an agent expected", hocket.start, 5, "x")
+  raises("an agent or a path expected", hocket.start, 5, "x")
   raises("unknown option 'colour'", hocket.start, npc, "x", { colour = "red" })
   raises("function expected", hocket.start, npc, "x", { on_done = true })
   raises("at least 0", function() host:pump(-1) end)

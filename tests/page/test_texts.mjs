@@ -42,6 +42,14 @@ test("a document at each of its versions", () => {
   assert.doesNotThrow(() => slotsAt({ versions: [{ version: "x", slot: null }, { version: 1, slot: "s", content: {} }, { version: 2, slot: { __proto__: null, a: {} } }] }, 9));
 });
 
+test("slots stand in the order that the document declares, whenever they were written", () => {
+  const at = (version, part, place, day) => change(version, day === undefined ? { part } : { day, part }, part, { place, change_description: `added to ${part}` });
+  const told = (versions) => slotsAt({ versions }, 99).map((slot) => slot.name);
+  assert.deepEqual(told([at(1, "Morning", [1]), at(2, "Evening", [3]), at(3, "Afternoon", [2]), at(4, "General", [0])]), ["General", "Morning", "Afternoon", "Evening"]);
+  assert.deepEqual(told([at(1, "b", [2, 1], 2), at(2, "c", [-1, 0], -1), at(3, "a", [0, 4], 0), at(4, "d", [2, 0], 2)]), ["a", "c", "d", "b"], "0 is general, and first");
+  assert.deepEqual(told([at(1, "x", ["2"]), at(2, "y", [1.5]), at(3, "z", null)]), ["x", "y", "z"], "what is no place is none");
+});
+
 test("a form gives what the schema wants, or says what is missing", () => {
   const schema = { type: "object", required: ["city", "days"], properties: { city: { type: "string" }, days: { type: "integer" }, kids: { type: "boolean" }, tags: { type: "array", items: { type: "string" } },
     pace: { enum: ["slow", "fast"] }, hotel: { type: "object", required: ["stars"], properties: { stars: { type: "integer" } } }, rest: { type: "array", items: { type: "object" } } } };

@@ -10,24 +10,7 @@ static const struct store_kind *the_kind;
 
 static int setup(void **state)
 {
-    struct fixture *f = malloc(sizeof(*f));
-    fixture_init(f, the_kind);
-    fixture_open(f);
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    fixture_deinit(*state);
-    free(*state);
-    return 0;
-}
-
-static void assert_str(struct hocket__str s, const char *expected)
-{
-    assert_int_equal(s.n, strlen(expected));
-    assert_memory_equal(s.p, expected, s.n);
+    return fixture_new(state, the_kind, 0);
 }
 
 static int find(struct fixture *f, const char *prefix)
@@ -134,11 +117,11 @@ static void a_run_comes_back_as_it_was_put(void **state)
     struct hocket__store_run got = fixture_row(f, 0).run;
     assert_string_equal(got.id, RUN_1);
     assert_string_equal(got.parent, "");
-    assert_str(got.target, "travel.lua");
+    fixture_assert_str(got.target, "travel.lua");
     assert_true(hocket__str_eq(got.input, r.input));
-    assert_str(got.options, "{}");
-    assert_str(got.version, "0.1.0");
-    assert_str(got.waiting_for, "");
+    fixture_assert_str(got.options, "{}");
+    fixture_assert_str(got.version, "0.1.0");
+    fixture_assert_str(got.waiting_for, "");
     assert_memory_equal(got.seed, r.seed, sizeof(r.seed));
     assert_int_equal(got.state, HOCKET__STORE_RUNNING);
     assert_true(got.simulated);
@@ -165,8 +148,8 @@ static void fields_change_alone(void **state)
     assert_int_equal(find(f, RUN_1), 0);
     struct hocket__store_run got = fixture_row(f, 0).run;
     assert_int_equal(got.state, HOCKET__STORE_PARKED);
-    assert_str(got.waiting_for, "{\"question\":1}");
-    assert_str(got.generation, "");
+    fixture_assert_str(got.waiting_for, "{\"question\":1}");
+    fixture_assert_str(got.generation, "");
     assert_int_equal(got.cost, -1);
     set = HOCKET__STORE_SET_USAGE | HOCKET__STORE_SET_GENERATION | HOCKET__STORE_SET_OPTIONS;
     change.options = HOCKET__STR("{\"budget\":1}");
@@ -175,8 +158,8 @@ static void fields_change_alone(void **state)
     got = fixture_row(f, 0).run;
     assert_int_equal(got.cost, 5);
     assert_int_equal(got.tokens, 7);
-    assert_str(got.generation, "never");
-    assert_str(got.options, "{\"budget\":1}");
+    fixture_assert_str(got.generation, "never");
+    fixture_assert_str(got.options, "{\"budget\":1}");
     assert_int_equal(got.state, HOCKET__STORE_PARKED);
 }
 
@@ -370,8 +353,8 @@ static void records_are_kept_once(void **state)
     }
     assert_int_equal(records(f, RUN_1, 2), 0);
     assert_int_equal(f->count, 3);
-    assert_str(fixture_row(f, 0).record.json, "{\"seq\":2,\"i\":1}");
-    assert_str(fixture_row(f, 2).record.json, "{\"seq\":6,\"i\":5}");
+    fixture_assert_str(fixture_row(f, 0).record.json, "{\"seq\":2,\"i\":1}");
+    fixture_assert_str(fixture_row(f, 2).record.json, "{\"seq\":6,\"i\":5}");
     assert_int_equal(f->news[HOCKET__STORE_REFUSED], 0);
 }
 
@@ -396,10 +379,10 @@ static void files_go_with_their_last_run(void **state)
     assert_int_equal(hocket__store_put(f->s, &r, &two), 0);
     assert_int_equal(files(f, "g1"), 0);
     assert_int_equal(f->count, 2);
-    assert_str(fixture_row(f, 0).file.path, "a.md");
-    assert_str(fixture_row(f, 0).file.text, "# A");
-    assert_str(fixture_row(f, 0).file.hash, "h");
-    assert_str(fixture_row(f, 1).file.text, "return 2");
+    fixture_assert_str(fixture_row(f, 0).file.path, "a.md");
+    fixture_assert_str(fixture_row(f, 0).file.text, "# A");
+    fixture_assert_str(fixture_row(f, 0).file.hash, "h");
+    fixture_assert_str(fixture_row(f, 1).file.text, "return 2");
     hocket__store_release(f->s, &one);
     hocket__store_release(f->s, &two);
     assert_int_equal(remove_run(f, RUN_1), 0);
@@ -421,15 +404,15 @@ static void a_message_is_taken_once(void **state)
     assert_int_equal(message(f, RUN_1, "q1", "{}"), HOCKET_EEXIST);
     assert_int_equal(messages(f, RUN_1), 0);
     assert_int_equal(f->count, 2);
-    assert_str(fixture_row(f, 0).message.id, "q1");
-    assert_str(fixture_row(f, 0).message.json, "{\"answer\":\"yes\"}");
+    fixture_assert_str(fixture_row(f, 0).message.id, "q1");
+    fixture_assert_str(fixture_row(f, 0).message.json, "{\"answer\":\"yes\"}");
     assert_int_equal(fixture_row(f, 0).message.at_ms, 17);
     fixture_append(f, &claim, 1);
     assert_int_equal(hocket__store_message_del(f->s, &claim, STR("q1")), 0);
     assert_int_equal(hocket__store_message_del(f->s, &claim, STR("unknown")), 0);
     assert_int_equal(messages(f, RUN_1), 0);
     assert_int_equal(f->count, 1);
-    assert_str(fixture_row(f, 0).message.id, "q0");
+    fixture_assert_str(fixture_row(f, 0).message.id, "q0");
     assert_int_equal(message(f, RUN_1, "q1", "{}"), HOCKET_EEXIST);
 }
 
@@ -472,7 +455,7 @@ static void a_fork_reads_through_its_parents(void **state)
     assert_entries(f, 18, 20);
     assert_int_equal(records(f, RUN_3, 1), 0);
     assert_int_equal(f->count, 5);
-    assert_str(fixture_row(f, 4).record.json, "{\"own\":true}");
+    fixture_assert_str(fixture_row(f, 4).record.json, "{\"own\":true}");
     assert_int_equal(find(f, RUN_3), 0);
     assert_int_equal(fixture_row(f, 0).run.last_n, 14);
     assert_string_equal(fixture_row(f, 0).run.parent, RUN_2);
@@ -967,10 +950,10 @@ static void a_run_goes_from_store_to_store(void **state)
     assert_int_equal(find(f, RUN_3), 0);
     assert_int_equal(fixture_row(f, 0).run.state, HOCKET__STORE_PARKED);
     assert_string_equal(fixture_row(f, 0).run.parent, "");
-    assert_str(fixture_row(f, 0).run.generation, "import " RUN_3);
+    fixture_assert_str(fixture_row(f, 0).run.generation, "import " RUN_3);
     assert_int_equal(files(f, "import " RUN_3), 0);
     assert_int_equal(f->count, 2);
-    assert_str(fixture_row(f, 1).file.text, "return 2");
+    fixture_assert_str(fixture_row(f, 1).file.text, "return 2");
     fixture_append(f, &claim, 7); /* and it goes on there */
     assert_int_equal(fixture_commit(f, &claim, HOCKET__STORE_WRITTEN), 0);
     assert_int_equal(hocket__store_import(f->s, hocket__buf_str(&x.bytes), NULL, &claim, &err), 0);
@@ -1129,8 +1112,8 @@ static void notes_are_written_whole_and_found(void **state)
     assert_string_equal(notes(f, "m", "", ""), "ab");
     assert_string_equal(notes(f, "m", "b", ""), "b");
     struct hocket__store_note n = fixture_row(f, 0).note;
-    assert_str(n.text, "Bob likes coffee");
-    assert_str(n.meta, "{}");
+    fixture_assert_str(n.text, "Bob likes coffee");
+    fixture_assert_str(n.meta, "{}");
     assert_int_equal(n.labels, 5);
     assert_int_equal(note_del(f, "m", "b"), 0);
     assert_string_equal(notes(f, "m", "", "coffee"), "");
@@ -1234,8 +1217,8 @@ static void notes_are_found_by_what_they_mean(void **state)
     }
     near(f, "model 03", 1, 0, 0);
     assert_int_equal(f->count, HOCKET__STORE_NEAR);
-    assert_str(fixture_row(f, 0).note.id, "x127");
-    assert_str(fixture_row(f, HOCKET__STORE_NEAR - 1).note.id, "x64");
+    fixture_assert_str(fixture_row(f, 0).note.id, "x127");
+    fixture_assert_str(fixture_row(f, HOCKET__STORE_NEAR - 1).note.id, "x64");
     assert_string_equal(near(f, "model 03", -1, 0, 2), "x0x1");
 }
 
@@ -1322,7 +1305,7 @@ static void any_allocation_may_fail(void **state)
 
 int conformance(const struct store_kind *kind)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, fixture_end)
     const struct CMUnitTest tests[] = {
         TEST(opens_and_closes),
         TEST(a_run_comes_back_as_it_was_put),

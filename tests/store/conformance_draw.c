@@ -1,27 +1,13 @@
 /* What every store has to do for limits that several processes share. */
 #include "store/conformance.h"
 
-#include <stdlib.h>
-
 static const struct store_kind *the_kind;
 
 #define NOW 1700000000000
 
 static int setup(void **state)
 {
-    struct fixture *f = malloc(sizeof(*f));
-    fixture_init(f, the_kind);
-    f->now = NOW;
-    fixture_open(f);
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    fixture_deinit(*state);
-    free(*state);
-    return 0;
+    return fixture_new(state, the_kind, NOW);
 }
 
 static struct hocket__store_drawn draw(struct fixture *f, struct hocket__store_draw d)
@@ -272,7 +258,7 @@ static void what_is_spent_again_is_spent_once(void **state)
 
 int conformance_draw(const struct store_kind *kind)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, fixture_end)
     const struct CMUnitTest tests[] = {
         TEST(a_rate_refills_by_time),
         TEST(nothing_is_lost_between_two),

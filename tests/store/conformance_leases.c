@@ -2,8 +2,6 @@
  * machine slept, the database was away, or a clock was put forward. */
 #include "store/conformance.h"
 
-#include <stdlib.h>
-
 static const struct store_kind *the_kind;
 
 #define STR(s) hocket__cstr(s)
@@ -12,19 +10,7 @@ static const struct store_kind *the_kind;
 
 static int setup(void **state)
 {
-    struct fixture *f = malloc(sizeof(*f));
-    fixture_init(f, the_kind);
-    f->now = NOW;
-    fixture_open(f);
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    fixture_deinit(*state);
-    free(*state);
-    return 0;
+    return fixture_new(state, the_kind, NOW);
 }
 
 static void submit(struct fixture *f, const char *id)
@@ -163,7 +149,7 @@ static void what_was_refused_is_taken_again(void **state)
 
 int conformance_leases(const struct store_kind *kind)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, fixture_end)
     const struct CMUnitTest tests[] = {
         TEST(what_is_had_is_not_taken_again),
         TEST(others_are_given_time_to_renew),

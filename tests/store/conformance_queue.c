@@ -15,25 +15,7 @@ static const struct store_kind *the_kind;
 
 static int setup(void **state)
 {
-    struct fixture *f = malloc(sizeof(*f));
-    fixture_init(f, the_kind);
-    f->now = NOW;
-    fixture_open(f);
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    fixture_deinit(*state);
-    free(*state);
-    return 0;
-}
-
-static void assert_str(struct hocket__str s, const char *expected)
-{
-    assert_int_equal(s.n, strlen(expected));
-    assert_memory_equal(s.p, expected, s.n);
+    return fixture_new(state, the_kind, NOW);
 }
 
 /* ---- Words ------------------------------------------------------------------------------------ */
@@ -139,10 +121,10 @@ static void a_job_comes_back_as_it_was_put(void **state)
     submit_run(f, &r);
     assert_int_equal(state_of(f, RUN_2), HOCKET__STORE_QUEUED);
     struct hocket__store_run got = fixture_row(f, 0).run;
-    assert_str(got.pool, "gpu");
+    fixture_assert_str(got.pool, "gpu");
     assert_int_equal(got.due_ms, 5);
     assert_string_equal(got.caller, RUN_1);
-    assert_str(got.project, "travel \xff");
+    fixture_assert_str(got.project, "travel \xff");
     assert_int_equal(got.owner.pid, 0);
     assert_string_equal(next(f, "gpu", &claim), RUN_2);
     got = fixture_row(f, 0).run;
@@ -151,9 +133,9 @@ static void a_job_comes_back_as_it_was_put(void **state)
     assert_int_equal(got.due_ms, 0);
     assert_int_equal(got.owner.pid, getpid());
     assert_int_equal(got.owner.since_ms, NOW);
-    assert_str(got.input, "Lisbon, three days");
+    fixture_assert_str(got.input, "Lisbon, three days");
     assert_memory_equal(got.seed, r.seed, sizeof(r.seed));
-    assert_str(got.project, "travel \xff");
+    fixture_assert_str(got.project, "travel \xff");
     fixture_append(f, &claim, 1);
     assert_int_equal(fixture_commit(f, &claim, HOCKET__STORE_WRITTEN), 0);
     assert_string_equal(next(f, "gpu", &claim), "");
@@ -396,7 +378,7 @@ static void what_is_said_to_ones_own_run_is_not_lost(void **state)
     struct hocket__store_reply reply = fixture_reply(f);
     assert_int_equal(fixture_answer(f, hocket__store_messages(f->s, STR(RUN_1), &reply, NULL)), 0);
     assert_int_equal(f->count, 1);
-    assert_str(fixture_row(f, 0).message.id, "here 1");
+    fixture_assert_str(fixture_row(f, 0).message.id, "here 1");
     give_back(f, &c, HOCKET__STORE_WAITING, "default", NOW + 100000);
     assert_int_equal(state_of(f, RUN_1), HOCKET__STORE_QUEUED);
     assert_string_equal(next(f, "default", &c), RUN_1);
@@ -439,8 +421,8 @@ static void a_caller_hears_of_the_end(void **state)
     struct hocket__store_reply reply = fixture_reply(f);
     assert_int_equal(fixture_answer(f, hocket__store_messages(f->s, STR(RUN_1), &reply, NULL)), 0);
     assert_int_equal(f->count, 1);
-    assert_str(fixture_row(f, 0).message.id, "ended " RUN_2);
-    assert_str(fixture_row(f, 0).message.json,
+    fixture_assert_str(fixture_row(f, 0).message.id, "ended " RUN_2);
+    fixture_assert_str(fixture_row(f, 0).message.json,
         "{\"wish\":\"signal\",\"name\":\"run " RUN_2 "\",\"value\":{\"ended\":\"failed\"}}");
     assert_string_equal(next(f, "gpu", &c), RUN_3);
     give_back(f, &c, HOCKET__STORE_DONE, "gpu", 0);
@@ -857,9 +839,9 @@ static void an_item_is_changed_by_who_has_seen_it(void **state)
     assert_int_equal(put_item(f, "b", 5, "{}", 7, NULL), HOCKET_ENOTFOUND);
     assert_int_equal(items(f, "a"), 1);
     struct hocket__store_item got = fixture_row(f, 0).item;
-    assert_str(got.kind, "schedule");
-    assert_str(got.json, "{\"n\":2}");
-    assert_str(got.generation, "files");
+    fixture_assert_str(got.kind, "schedule");
+    fixture_assert_str(got.json, "{\"n\":2}");
+    fixture_assert_str(got.generation, "files");
     assert_int_equal(got.version, two);
     assert_int_equal(got.due_ms, 9);
     assert_int_equal(got.at_ms, NOW);
@@ -887,7 +869,7 @@ static void items_are_listed_as_they_are_due(void **state)
     assert_int_equal(items(f, ""), MANY);
     for (size_t i = 0; i < MANY; i += 11) {
         snprintf(id, sizeof(id), "i%03d", (int) i);
-        assert_str(fixture_row(f, i).item.id, id);
+        fixture_assert_str(fixture_row(f, i).item.id, id);
         assert_int_equal(fixture_row(f, i).item.due_ms, i / 3);
     }
     assert_int_equal(items(f, "i007"), 1);
@@ -914,7 +896,7 @@ static void items_are_asked_for_that_are_due(void **state)
     assert_int_equal(items_due(f, 0), 0);
     assert_int_equal(items_due(f, 99), 0);
     assert_int_equal(items_due(f, 100), 1);
-    assert_str(fixture_row(f, 0).item.id, "later");
+    fixture_assert_str(fixture_row(f, 0).item.id, "later");
     assert_int_equal(fixture_row(f, 0).item.now_ms, NOW);
     assert_int_equal(items_due(f, INT64_MAX), 2);
     for (int i = 0; i < MANY; i++) {
@@ -922,7 +904,7 @@ static void items_are_asked_for_that_are_due(void **state)
         assert_true(put_item(f, id, NOW - i / 4, "{}", 0, NULL) > 0);
     }
     assert_int_equal(items_due(f, 0), MANY);
-    assert_str(fixture_row(f, MANY - 1).item.id, "i003");
+    fixture_assert_str(fixture_row(f, MANY - 1).item.id, "i003");
     assert_int_equal(hocket__store_items_due(f->s, STR("schedule"), -1, &r, NULL), HOCKET_EINVAL);
     assert_int_equal(hocket__store_items_due(f->s, STR(""), 0, &r, NULL), HOCKET_EINVAL);
 }
@@ -942,7 +924,7 @@ static void an_item_brings_a_run(void **state)
     submit_run(f, &taken);
     assert_int_equal(put_item(f, "a", 7, "3", two, &taken), HOCKET_EEXIST);
     assert_int_equal(items(f, "a"), 1);
-    assert_str(fixture_row(f, 0).item.json, "2");
+    fixture_assert_str(fixture_row(f, 0).item.json, "2");
     assert_int_equal(put_item(f, "b", 7, "3", 0, &taken), HOCKET_EEXIST);
     assert_int_equal(items(f, "b"), 0);
     assert_string_equal(next(f, "default", &c), RUN_2);
@@ -996,8 +978,8 @@ static void assert_pool(
     struct hocket__store_row row = fixture_row(f, i);
     bool had = strcmp(what, "running") == 0;
     assert_int_equal(row.kind, HOCKET__STORE_ROW_POOL);
-    assert_str(row.pool.pool, pool);
-    assert_str(row.pool.what, what);
+    fixture_assert_str(row.pool.pool, pool);
+    fixture_assert_str(row.pool.what, what);
     assert_int_equal(row.pool.n, n);
     assert_int_equal(row.pool.pid, had ? getpid() : 0);
     assert_int_equal(row.pool.host.n > 0, had);
@@ -1212,7 +1194,7 @@ static void jobs_survive_their_store(void **state)
 
 int conformance_queue(const struct store_kind *kind)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, fixture_end)
     const struct CMUnitTest tests[] = {
         TEST(a_job_comes_back_as_it_was_put),
         TEST(the_first_that_is_due_is_taken),

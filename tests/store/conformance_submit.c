@@ -3,26 +3,13 @@
 #include "store/conformance.h"
 #include "store/store_impl.h"
 
-#include <stdlib.h>
-
 static const struct store_kind *the_kind;
 
 #define STR(s) hocket__cstr(s)
 
 static int setup(void **state)
 {
-    struct fixture *f = malloc(sizeof(*f));
-    fixture_init(f, the_kind);
-    fixture_open(f);
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    fixture_deinit(*state);
-    free(*state);
-    return 0;
+    return fixture_new(state, the_kind, 0);
 }
 
 /* ---- Words ------------------------------------------------------------------------------------ */
@@ -335,7 +322,7 @@ static void any_allocation_may_fail(void **state)
 
 int conformance_submit(const struct store_kind *kind)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, fixture_end)
     const struct CMUnitTest tests[] = {
         TEST(it_is_there_with_its_files_and_nobodys),
         TEST(one_that_is_there_is_an_answer),

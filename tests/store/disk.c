@@ -140,7 +140,7 @@ void disk_lose_power(uint64_t seed)
             abort();
         close(fd);
         char shm[PATH + 8];
-        snprintf(shm, sizeof(shm), "%s-shm", m->path);
+        snprintf(shm, sizeof(shm), "%.*s-shm", PATH - 1, m->path);
         unlink(shm);
     }
     disk_forget();

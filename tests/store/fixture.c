@@ -2,6 +2,8 @@
 
 #include "store/columns.h"
 
+#include <stdlib.h>
+
 static int64_t wall_ms(void *ud)
 {
     struct fixture *f = ud;
@@ -54,6 +56,30 @@ static void on_closed(void *ud)
 {
     struct fixture *f = ud;
     f->s = NULL;
+}
+
+int fixture_new(void **state, const struct store_kind *kind, int64_t now)
+{
+    struct fixture *f = malloc(sizeof(*f));
+    assert_non_null(f);
+    fixture_init(f, kind);
+    f->now = now;
+    fixture_open(f);
+    *state = f;
+    return 0;
+}
+
+int fixture_end(void **state)
+{
+    fixture_deinit(*state);
+    free(*state);
+    return 0;
+}
+
+void fixture_assert_str(struct hocket__str s, const char *expected)
+{
+    assert_int_equal(s.n, strlen(expected));
+    assert_memory_equal(s.p, expected, s.n);
 }
 
 void fixture_close(struct fixture *f)

@@ -51,6 +51,10 @@ struct fixture {
 };
 
 void fixture_init(struct fixture *f, const struct store_kind *kind);
+/* For the setup of a test: *state is an open fixture whose clock stands at `now` (0: the system's). */
+int fixture_new(void **state, const struct store_kind *kind, int64_t now);
+int fixture_end(void **state); /* for its teardown */
+void fixture_assert_str(struct hocket__str s, const char *expected);
 void fixture_open(struct fixture *f); /* fails the test */
 int fixture_try(struct fixture *f, struct hocket_error *err);
 void fixture_close(struct fixture *f); /* the store alone */

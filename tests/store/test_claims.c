@@ -92,13 +92,6 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
-{
-    fixture_deinit(*state);
-    free(*state);
-    return 0;
-}
-
 static struct hocket__store_claim put(struct fixture *f, int i)
 {
     char id[HOCKET__STORE_ID + 1];
@@ -160,7 +153,7 @@ static void one_that_is_not_let_go_of_is_remembered(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, fixture_end)
     const struct CMUnitTest tests[] = {
         TEST(one_that_was_refused_and_let_go_is_forgotten),
         TEST(one_that_is_over_when_it_is_refused_is_forgotten),

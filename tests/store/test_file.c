@@ -21,13 +21,6 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
-{
-    fixture_deinit(*state);
-    free(*state);
-    return 0;
-}
-
 /* ---- Helpers ---------------------------------------------------------------------------------- */
 
 /* Opens it, and gives the status of an empty commit. */
@@ -495,7 +488,9 @@ static void make_version_1(struct fixture *f)
     make_store(f);
     sql(f->path, "DROP INDEX runs_due; DROP INDEX runs_asleep; DROP INDEX runs_caller;"
                  "DROP INDEX IF EXISTS messages_open;"
-                 "DROP TABLE items; DROP TABLE limits; DROP TABLE leases; PRAGMA user_version = 1");
+                 "DROP TABLE items; DROP TABLE limits; DROP TABLE leases; PRAGMA user_version = 1;"
+                 "ALTER TABLE entries DROP COLUMN sum; ALTER TABLE records DROP COLUMN sum;"
+                 "ALTER TABLE messages DROP COLUMN sum");
     char text[2048];
     fixture_drop_columns(text, sizeof(text), 2);
     sql(f->path, text);
@@ -816,7 +811,8 @@ static void a_dead_owners_job_is_taken_whatever_its_lease_says(void **state)
     pid_t pid = start_owner(f);
     kill(pid, SIGKILL);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
-    sql(f->path, "UPDATE runs SET pool = 'default', lease_ms = lease_ms + 7 * 86400000");
+    sql(f->path,
+        "UPDATE runs SET pool = 'default', sum_set = NULL, lease_ms = lease_ms + 7 * 86400000");
     fixture_open(f);
     struct hocket__store_reply r = fixture_reply(f);
     assert_int_equal(
@@ -1059,7 +1055,7 @@ static void a_long_text_is_kept_once(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, fixture_end)
     const struct CMUnitTest tests[] = {
         TEST(it_is_the_users_alone),
         TEST(a_link_is_refused),

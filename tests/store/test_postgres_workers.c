@@ -216,6 +216,60 @@ static void what_is_put_off_comes_by_the_servers_clock(void **state)
         " - extract(epoch FROM clock_timestamp()) * 1000) < 600000) = 3, 'a wrong time'; END $$");
 }
 
+/* ---- Runs that were altered --------------------------------------------------------------------------- */
+
+static void alter(struct fixture *f, int runs, const char *which)
+{
+    char script[128];
+    for (int i = 1; i <= runs; i++)
+        pg_submit(f, i);
+    assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+    snprintf(script, sizeof(script), "UPDATE runs SET target = 'rm -r' WHERE id %s", which);
+    pg_sql(script);
+}
+
+static int take_several(struct fixture *f, size_t most)
+{
+    struct hocket__store_reply r = fixture_reply(f);
+    return fixture_answer(f, hocket__store_take_next(f->s, STR("default"), most, &r, NULL));
+}
+
+/* A worker would act on its target and its options. Those behind it are taken all the same, and can be written. */
+static void no_worker_gets_an_altered_run(void **state)
+{
+    struct fixture *f = *state;
+    fixture_open(f);
+    alter(f, 3, "~ '[13]$'");
+    assert_int_equal(take_several(f, 3), 0);
+    assert_int_equal(f->count, 1);
+    struct hocket__store_run run = fixture_row(f, 0).run;
+    struct hocket__store_claim claim = { .fence = run.fence };
+    memcpy(claim.id, run.id, sizeof(run.id));
+    assert_int_equal(run.id[HOCKET__STORE_ID - 1], '2');
+    fixture_append(f, &claim, 1);
+    assert_int_equal(fixture_commit(f, &claim, HOCKET__STORE_WRITTEN), 0);
+    assert_int_equal(take_several(f, 3), 0); /* they are put off */
+    assert_int_equal(f->count, 0);
+    assert_int_equal(pg_count("SELECT 1 FROM runs WHERE owner_pid = 0 AND state = 'queued'"
+                              " AND due_ms > extract(epoch FROM clock_timestamp()) * 1000"),
+        2);
+}
+
+/* However many there are, they hold up none; and where there are no others, one is named. */
+static void altered_runs_hold_up_no_other(void **state)
+{
+    struct fixture *f = *state;
+    struct hocket__store_claim claim;
+    fixture_open(f);
+    alter(f, 9, "!~ '9$'");
+    assert_true(pg_take_next(f, &claim));
+    assert_int_equal(claim.id[HOCKET__STORE_ID - 1], '9');
+    pg_sql("UPDATE runs SET due_ms = 0 WHERE owner_pid = 0");
+    assert_int_equal(take_several(f, 1), HOCKET_EPARSE);
+    assert_non_null(strstr(f->error.message, "is damaged in the store"));
+    assert_false(pg_take_next(f, &claim));
+}
+
 /* A lease's time may be another worker's, or have been made by a server whose clock was ahead. */
 static void who_has_ended_here_is_seen_whatever_its_lease_says(void **state)
 {
@@ -314,6 +368,8 @@ static void make_version_1(struct fixture *f)
            "DROP TABLE leases; ALTER TABLE runs DROP COLUMN writes; DROP INDEX runs_generation;"
            "CREATE INDEX runs_generation ON runs(generation) WHERE generation IS NOT NULL;"
            "DROP INDEX IF EXISTS messages_open;"
+           "ALTER TABLE entries DROP COLUMN sum; ALTER TABLE records DROP COLUMN sum;"
+           "ALTER TABLE messages DROP COLUMN sum;"
            "UPDATE meta SET value = '1' WHERE name = 'version'");
     fixture_drop_columns(text, sizeof(text), 2);
     pg_sql(text);
@@ -363,6 +419,8 @@ int main(void)
         TEST(the_clock_is_the_servers),
         TEST(a_renewed_lease_is_the_servers),
         TEST(what_is_put_off_comes_by_the_servers_clock),
+        TEST(no_worker_gets_an_altered_run),
+        TEST(altered_runs_hold_up_no_other),
         TEST(who_has_ended_here_is_seen_whatever_its_lease_says),
         TEST(who_is_lost_elsewhere_is_given_up_after_a_while),
         TEST(a_server_put_forward_ends_no_leases),

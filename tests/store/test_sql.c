@@ -69,6 +69,8 @@ static bool may_scan(unsigned statement)
 {
     switch (statement) {
     case HOCKET__SQL_COUNT:
+    case HOCKET__SQL_MEASURE_KINDS:
+    case HOCKET__SQL_MEASURE_RUNS:
     case HOCKET__SQL_CHECK_ENDS:
     case HOCKET__SQL_CHECK_GAPS:
     case HOCKET__SQL_CHECK_STRAY:

@@ -21,4 +21,9 @@ hocket run -q agents/buyer.md "Buy paper" >/dev/null 2>&1 || [ $? -eq 75 ]
 printf 'one\ntwo\nthree\n' | hocket chat -q agents/talker.md >/dev/null
 hocket export "$(hocket runs | awk '/lead\.md/ { print $1 }')" team.run
 "$build/tests/host/test_host_stored_saved" --write "$to/game"
+cp "$here/project/program.c" .
+mkdir -p include/hocket
+cp "$here/../../include/hocket/hocket.h" include/hocket/
+cc -std=c11 -Iinclude -o "$work/program" program.c -L"$build" -lhocket-serve -lhocket
+env -i HOME="$work/home" LD_LIBRARY_PATH="$build" "$work/program" "$to/program.save" write >/dev/null
 rm -f runs.db-wal runs.db-shm runs.db.*

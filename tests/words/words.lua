@@ -16,8 +16,9 @@ end
 -- ---- Prose -----------------------------------------------------------------------------------------
 
 local function plain(text)
-  text = text:gsub("%[([^%]]*)%]%([^%)]*%)", "%1"):gsub("`[^`]*`", "CODE"):gsub("<[^>]*>", " "):gsub("[%*_]+", " ")
-  return text
+  text = text:gsub("%[([^%]]*)%]%([^%)]*%)", "%1"):gsub("`[^`]*`", "CODE"):gsub("<[^>]*>", " ")
+  text = text:gsub("[%w_]+%(", "CODE("):gsub("%w+_[%w_]+", "CODE"):gsub("[%*_]+", " ")
+  return text:gsub("[Ww]all[ %-](%a+)", { clock = "clock", time = "time" })
 end
 
 -- Paragraphs of Markdown: a list item, a heading and a cell of a table each are one.
@@ -32,6 +33,8 @@ function markdown.read(lines, add)
     if line:find "^%s*```" then
       close()
       code = not code
+    elseif line:find '^{"' then
+      close() -- an event: a diff does not show the fence around it
     elseif not code and line:find "^%s*|" then
       close()
       for cell in line:gmatch "[^|]+" do add(i, cell) end
@@ -46,7 +49,8 @@ function markdown.read(lines, add)
   close()
 end
 
--- Comments that stand in lines behind each other are one paragraph; samples of code in them are none.
+-- Consecutive comment lines form one paragraph. A list item and a row of a table ("name  text") are paragraphs of their own;
+-- samples of code are not read.
 local function comments(pattern, is_end)
   return { read = function(lines, add)
     local open
@@ -56,6 +60,7 @@ local function comments(pattern, is_end)
     end
     for i, line in ipairs(lines) do
       local text = pattern(line)
+      if text and (text:find "^%s*%- " or text:find "^%s*%S+%s%s+%S") then close() end
       if text and text:find "%S" and not text:find "^    " and not text:find "^@" then
         open = open and { line = open.line, text = open.text .. " " .. text } or { line = i, text = text }
       else

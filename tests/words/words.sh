@@ -10,10 +10,10 @@ lua=$(command -v lua5.4) || { echo "skipped: needs lua5.4"; exit 77; }
 
 files() {
     git ls-files 'README.md' 'CONTRIBUTING.md' 'docs/*.md' 'agents/README.md' 'examples/*.md' 'src/*.c' 'src/*.h' 'include/*.h' 'lua/*.lua' |
-        grep -v '^docs/lua-reference.md$' | grep -v '^examples/.*/agents/'
+        grep -v '^docs/reference/lua/' | grep -v '^examples/.*/agents/'
 }
 added_since() {
-    git diff -U0 --no-color "$1" -- README.md CONTRIBUTING.md 'docs/*.md' 'src/*.c' 'src/*.h' 'include/*.h' 'lua/*.lua' ':!docs/lua-reference.md' | "$lua" "$words" added
+    git diff -U0 --no-color "$1" -- README.md CONTRIBUTING.md 'docs/*.md' 'src/*.c' 'src/*.h' 'include/*.h' 'lua/*.lua' ':!docs/reference/lua/' | "$lua" "$words" added
 }
 
 # A diff with one of each kind is refused, and a plain one passes.

@@ -1,4 +1,4 @@
---- Advisors: agents that are asked first, side by side; the one that answers sees what they say.
+--- Advisors: several agents advise in parallel; then one agent, which sees their advice, answers.
 ---
 ---     local hocket = require "hocket"
 ---     local function agent(name) return hocket.agent { name = name, prompt = "You are the " .. name .. "." } end
@@ -9,11 +9,10 @@
 ---     request ───┼──> risk ────────┼──> request + analysis ──> the agent ──> answer
 ---                └──> technical ───┘
 ---
---- A failed or late advisor is reported in its own section, and the work goes on; unless it is
---- required, or fewer are left than the quorum: then the others are cancelled, and it fails.
+--- A failed or late advisor is reported in its own section, and the work continues. If the advisor is required, or fewer
+--- than the quorum are left, the others are cancelled and the call fails.
 local broker = require "hocket.broker"
 local fence = require "hocket.fence"
-local edge = require "hocket.internal.patterns.edge"
 local orchestrate = require "hocket.orchestrate"
 
 local advisors = {}
@@ -23,9 +22,9 @@ local SHOWN = 256 * 1024
 
 ---@class hocket.Advisors
 ---@field agents hocket.Agent[]
----@field required? table<string, boolean> Names of those without whose answer there is none.
+---@field required? table<string, boolean> Names of the advisors that must answer.
 ---@field timeout? number Seconds for each.
----@field quorum? integer How many have to answer.
+---@field quorum? integer How many advisors must answer.
 
 local function set_of(names)
   local set = {}
@@ -40,7 +39,7 @@ end
 ---@internal
 function advisors.of(def)
   local says = def.advisors
-  local list, err = edge.all(def, says.agents, "advisors")
+  local list, err = orchestrate.find_all(def, says.agents, "advisors")
   if not list then return nil, err end
   return { agents = list, required = set_of(says.required), timeout = says.timeout, quorum = says.quorum }
 end
@@ -86,7 +85,7 @@ end
 -- What forbids to go on, once an advisor has failed.
 local function judge(step, settings, i, one, failures)
   local name, left = settings.agents[i].name, #settings.agents - failures
-  local crossed = edge.crossed(step, one.err, { step.def.name }, "advisor", name)
+  local crossed = orchestrate.crossed(step, one.err, { step.def.name }, "advisor", name)
   if settings.required and settings.required[name] then
     crossed.message = "a required advisor failed: " .. crossed.message
     return crossed
@@ -128,15 +127,19 @@ function advisors.gather(step, settings)
   return advisors.enrich(step.input, settings.agents, batch)
 end
 
---- Lets an agent answer after others have advised it.
+--- Lets an agent answer after other agents have advised it.
 ---@async
 ---@param agent hocket.Agent
 ---@param list hocket.Agent[]
 ---@param request string
----@param opts? table As for orchestrate.call; and `required` (names), `timeout_each` (seconds), `quorum`.
+---@param opts? table As for orchestrate.call, with `required` (names), `timeout_each` (seconds), `quorum`.
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function advisors.run(agent, list, request, opts)
+  orchestrate.argument("patterns.advisors.run", 1, "agent", agent)
+  orchestrate.argument("patterns.advisors.run", 2, "table", list)
+  orchestrate.argument("patterns.advisors.run", 3, "string|table", request)
+  orchestrate.argument("patterns.advisors.run", 4, "table?", opts)
   opts = opts or {}
   local settings = { agents = list, required = set_of(opts.required), timeout = opts.timeout_each, quorum = opts.quorum }
   local call = setmetatable({ advisors = settings }, { __index = opts })

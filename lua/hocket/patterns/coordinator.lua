@@ -8,9 +8,11 @@
 ---
 --- The board shows content and active form of every task. A task is running while a specialist
 --- works on it, done as soon as it is, and failed between two attempts: never done with an error.
-local assignments = require "hocket.internal.patterns.assignments"
-local attempt = require "hocket.internal.patterns.attempt"
-local outcome = require "hocket.internal.patterns.outcome"
+local assignments = require "hocket.patterns.coordinator.assignments"
+local attempt = require "hocket.patterns.coordinator.attempt"
+local outcome = require "hocket.patterns.outcome"
+local parts = require "hocket.patterns.coordinator.parts"
+local blockers = require "hocket.patterns.blockers"
 local board = require "hocket.board"
 local broker = require "hocket.broker"
 local json = require "hocket.json"
@@ -23,7 +25,7 @@ local coordinator = {}
 --- Seconds for one attempt, by kind of specialist, where neither its file nor the caller says more.
 coordinator.timeouts = { conversation = 60, file = 60, shell = 300, web = 120, code = 120, default = 300 }
 
---- What every specialist is told last: a report is not taken for success when it says otherwise.
+--- What every specialist reads last: a report is not taken for success when it says otherwise.
 coordinator.closing = "When it is fully done report what came out. If it could not be done say so with task_outcome where you have that tool, "
   .. "and in any case begin your report with FAILED: and say why."
 
@@ -37,7 +39,7 @@ local ANEW = "the plan is made anew: tasks stand still, or ran out of time"
 local known_options = {
   team = true, limit = true, execution_mode = true, retries = true, backoff = true, timeouts = true, on_failure = true,
   replan = true, max_replans = true, max_stalls = true, stall = true, board = true, model = true, allowed = true, specialists = true,
-  tools = true, task_limit = true,
+  tools = true, task_limit = true, split_depth = true, on_blocker = true, approve_parts = true,
 }
 
 -- ---- A round: one plan as jobs ----------------------------------------------------------------------
@@ -77,13 +79,32 @@ end
 
 local closing_tools = { outcome.tool, beside = true }
 
+-- The ones that the task itself names.
+local function alternates_of(state, task)
+  if not task.alternates then return nil end
+  local list = {}
+  for i, name in ipairs(task.alternates) do list[i] = { agent = state.team[name] } end
+  return list
+end
+
+local function check_of(task)
+  if task.check == nil then return nil end
+  local made = { task = task.id }
+  for name, value in pairs(orchestrate.read_check(task.check)) do made[name] = value end
+  return made
+end
+
 local function job_of(state, task, index, sequential)
   local def, said = state.team[task.specialist], {}
-  local spec, err = orchestrate.job(def, function(job) return state.channel:brief(task, job, coordinator.closing) end, {
+  said.split = { id = task.id, specialists = state.specialists, accept = function(list) return parts.accept(state, task, list) end }
+  said.block = { id = { type = "string", enum = { task.id }, description = "Your task" }, accept = function() return blockers.may_wait(state.channel.by_id[task.id]) end }
+  local spec, step = orchestrate.job(def, function(job) return state.channel:brief(task, job, coordinator.closing) end, {
     trigger = "plan", timeout = timeout_of(state, def), model = state.options.model, allowed = state.options.allowed,
     tools = state.options.tools and state.options.tools[def.name], closing = closing_tools, outcome = said,
+    judge = function(reply, err) return outcome.of(said, reply, err) end, attempts = (state.options.retries or RETRIES) + 1, alternates = alternates_of(state, task), check = check_of(task),
   })
-  if not spec then return nil, err end
+  if not spec then return nil, step end
+  said.step = step
   local inner = spec.run
   local needs = {}
   for _, id in ipairs(task.depends_on or {}) do
@@ -98,18 +119,21 @@ local function job_of(state, task, index, sequential)
   return spec
 end
 
--- Puts the round's tasks on the board and into the channel.
-local function enter(state, tasks)
+-- Puts the round's tasks, or the parts of one, on the board and into the channel.
+local function enter(state, tasks, parent, unblocks)
   local wanted = {}
-  state.in_round = {}
   for i, task in ipairs(tasks) do
     state.in_round[task.id] = true
-    wanted[i] = { text = task.description, assigned_to = task.specialist,
+    wanted[i] = { text = parent and not unblocks and ("%s: %s"):format(task.id, task.description) or task.description, assigned_to = task.specialist,
       active_form = task.active_form or texts.truncate("Working on: " .. task.description, 200) }
   end
-  local ids, err = state.board:create("coordinator", wanted)
+  local ids, err = state.board:create(parent and not unblocks and parent.specialist or "coordinator", wanted)
   if not ids then return nil, err end
-  for i, task in ipairs(tasks) do state.channel:add(task).board_id = ids[i] end
+  for i, task in ipairs(tasks) do
+    local entry = state.channel:add(task)
+    entry.board_id = ids[i]
+    if unblocks then entry.unblocks, entry.waits = parent.id, (parent.waits or 0) + 1 elseif parent then entry.parent, entry.depth = parent.id, (parent.depth or 0) + 1 end
+  end
   return true
 end
 
@@ -122,8 +146,9 @@ local function submit(state, tasks, sequential)
     spec.after = before[task.id]
     specs[i] = spec
   end
-  state.jobs:limit("group", state.group, sequential and 1 or state.options.limit or LIMIT)
-  return state.jobs:submit_all(specs)
+  local ids, refused = state.jobs:submit_all(specs)
+  for i, id in ipairs(ids or {}) do state.index_of[id], state.task_of[id] = i, tasks[i].id end
+  return ids, refused
 end
 
 -- What became of a task whose job has ended without its specialist saying so.
@@ -192,21 +217,66 @@ local function close_round(state, tasks, ids)
       state.board:cancel("coordinator", entry.board_id, "cancelled")
     end
   end
-  state.jobs:limit("group", state.group, nil)
+end
+
+local function list_of(state, tasks)
+  local list = json.array {}
+  for i, task in ipairs(tasks) do list[i] = state.channel.by_id[task.id] end
+  return list
+end
+
+local function ids_of(list)
+  local ids = json.array {}
+  for i, one in ipairs(list) do ids[i] = one.id end
+  return ids
+end
+
+-- Tasks that a task waits for, as jobs of its job.
+local function carry(state, parent, list, unblocks)
+  local ok, err = enter(state, list, parent, unblocks)
+  if not ok then return nil, err end
+  local ids, refused = submit(state, list, state.sequential)
+  if not ids then return nil, refused end
+  local closing <close> = setmetatable({}, { __close = function() close_round(state, list, ids) end })
+  follow(state, list, ids)
+  return parts.result(list_of(state, list), coordinator.summarize)
+end
+
+-- The parts of a task that its specialist has split.
+local function carry_parts(state, task, list)
+  local parent = state.channel.by_id[task.id]
+  state.reserved[task.id], parent.parts = nil, ids_of(list)
+  parts.announce(task, list, (parent.depth or 0) + 1)
+  return carry(state, parent, list, false)
+end
+
+-- A task whose specialist has reported a blocker waits for what is planned about that. Where that is refused, or done, it goes on.
+local function unblock(state, task, said)
+  local entry, blocked = state.channel.by_id[task.id], said.blocked
+  local mark = { what = blocked.what, needs = blocked.needs, done = said.step:done() }
+  entry.blockers = entry.blockers or json.array {}
+  table.insert(entry.blockers, mark)
+  state.run:emit("task_blocked", { id = task.id, what = blocked.what, needs = blocked.needs }, task.specialist)
+  local list, refused = blockers.plan(state, task, blocked)
+  mark.refused, mark.tasks = refused, list and ids_of(list)
+  local ok, err = true, nil
+  if list then ok, err = carry(state, entry, list, true) end
+  state.run:emit("task_unblocked", { id = task.id, refused = refused, tasks = mark.tasks, error = err and err.message }, task.specialist)
+  if ok then return true end
+  return nil, { code = "state", no_retry = true, message = ("what blocks '%s' was not removed: %s"):format(task.id, err.message) }
 end
 
 local function run_round(state, value)
   local sequential = (state.options.execution_mode or value.execution_mode) == "sequential"
-  state.stop_reason, state.stalled, state.silent = nil, false, {}
+  state.stop_reason, state.stalled, state.silent, state.in_round, state.sequential, state.reserved = nil, false, {}, {}, sequential, {}
   state.on_failure = state.options.on_failure or value.on_failure or "skip"
   local ok, err = enter(state, value.tasks)
   if not ok then return nil, err end
   state.run:emit("plan_started", { tasks = json.array(value.tasks), execution_mode = sequential and "sequential" or "parallel", replan = state.replans })
+  state.jobs:limit("group", state.group, sequential and 1 or state.options.limit or LIMIT)
+  local ended <close> = setmetatable({}, { __close = function() state.jobs:limit("group", state.group, nil) end })
   local ids, refused = submit(state, value.tasks, sequential)
   if not ids then return nil, refused end
-  for i, id in ipairs(ids) do
-    state.index_of[id], state.task_of[id] = i, value.tasks[i].id
-  end
   local closing <close> = setmetatable({}, { __close = function() close_round(state, value.tasks, ids) end }) -- also on a cancel
   follow(state, value.tasks, ids)
   return true
@@ -236,13 +306,35 @@ function coordinator.summarize(outcomes)
   return table.concat(parts, "\n\n")
 end
 
+-- Whether the task that it is a part of is in the result, with what its parts came to. A new plan may have taken that one's place.
+local function is_told(state, entry)
+  local parent = entry.parent and state.channel.by_id[entry.parent]
+  for _, id in ipairs(parent and parent.parts or {}) do
+    if id == entry.id then return true end
+  end
+  return false
+end
+
+-- For who looks on, and for who saves the plan.
+local function tell_end(state, outcomes, finish)
+  if (state.run.edition or 4) < 4 then return end
+  local tasks = json.array {}
+  for i, entry in ipairs(outcomes) do
+    tasks[i] = { id = entry.id, specialist = entry.specialist, status = entry.status, attempts = entry.attempts, answered_by = entry.answered_by, tried = entry.tried,
+      parent = entry.parent, unblocks = entry.unblocks }
+  end
+  state.run:emit("plan_finished", { finish = finish, tasks = tasks, replans = state.replans })
+end
+
 local function aggregate(state)
-  local outcomes, done, first = state.channel:list(), 0, nil
+  local outcomes, planned, done, first = state.channel:list(), {}, 0, nil
   for _, entry in ipairs(outcomes) do
     if entry.status == "completed" then done = done + 1 else first = first or entry end
-    if entry.status ~= "completed" then state.run:missed(entry) end
+    if entry.status ~= "completed" and not entry.parts then state.run:missed(entry) end
+    if not is_told(state, entry) then planned[#planned + 1] = entry end
   end
-  local text = coordinator.summarize(outcomes)
+  tell_end(state, outcomes, first and (done > 0 and "partial" or "failed") or "stop")
+  local text = coordinator.summarize(planned)
   if done == 0 then return nil, { code = "state", message = text, tasks = outcomes } end
   return { text = text, finish = first and "partial" or "stop", tasks = outcomes, replans = state.replans }
 end
@@ -258,12 +350,11 @@ local form
 
 -- What is wrong with a plan that is to be carried out, whoever made it.
 local function wrong_with(state, value)
-  local specialists = state.options.specialists or names_of(state.team)
   form = form or plan.compile()
   local ok, wrong = form:check(value, "the plan does not fit")
   if not ok then return wrong end
   if value.type ~= "task" or #(value.tasks or {}) == 0 then return "- it has no tasks" end
-  return plan.check(value, specialists, state.channel:completed())
+  return plan.check(value, state.specialists, state.channel:completed(), state.team)
 end
 
 -- A new plan for what is left, or nil. What is done already is not done again, whoever planned it.
@@ -291,10 +382,10 @@ local function check_options(options)
   for name in pairs(options) do
     if not known_options[name] then error(("unknown option '%s' for 'coordinator.run'"):format(tostring(name)), 3) end
   end
-  for _, name in ipairs { "limit", "task_limit" } do
+  for name, least in pairs { limit = 1, task_limit = 1, split_depth = 0 } do
     local limit = options[name]
-    if limit ~= nil and not (math.type(limit) == "integer" and limit >= 1) then
-      error(("bad option '%s' (a whole number of at least 1 expected, got %s)"):format(name, tostring(limit)), 3)
+    if limit ~= nil and not (math.type(limit) == "integer" and limit >= least) then
+      error(("bad option '%s' (a whole number of at least %d expected, got %s)"):format(name, least, tostring(limit)), 3)
     end
   end
 end
@@ -309,14 +400,16 @@ local function new_state(value, options)
     run = run, options = options, team = options.team, jobs = broker.shared(), channel = assignments.new(),
     group = ("plan %d"):format(plans), board = options.board or board { limit = room }, task_of = {}, index_of = {},
     replans = 0, max_replans = options.max_replans or MAX_REPLANS, max_stalls = options.max_stalls or MAX_STALLS,
-    replan = options.replan, anew = ANEW,
+    replan = options.replan, anew = ANEW, carry_parts = carry_parts, unblock = unblock, count_tasks = parts.count, specialists = options.specialists or names_of(options.team), reserved = {},
   }
 end
 
---- Carries out a plan. `task_limit`: tasks that a new plan may have (20; the one given may have any number).
+--- Carries out a plan. `task_limit`: tasks that a new plan may have (20; the one given may have any number), and that there may be with parts.
+--- `on_blocker(about)` makes tasks of what blocks one (`about`: task, what, needs, tasks, and wrong(list)), or refuses: nil and why.
+--- `split_depth`: how deep specialists with the tool `split_task` may split tasks (2). `approve_parts(tasks)` allows a split: true, or nil and an error.
 ---@async
 ---@param value hocket.Plan
----@param options {team: table<string, hocket.Agent>, specialists?: string[], limit?: integer, execution_mode?: "parallel"|"sequential", retries?: integer, backoff?: number, timeouts?: table<string, number>, on_failure?: "skip"|"continue"|"abort"|"replan", replan?: (fun(state: {tasks: hocket.Outcome[], reason: string}): hocket.Plan?, hocket.Error?), max_replans?: integer, max_stalls?: integer, stall?: number, board?: hocket.Board, model?: string, allowed?: table<string, boolean>, tools?: table<string, hocket.Tool[]>, task_limit?: integer}
+---@param options {team: table<string, hocket.Agent>, specialists?: string[], limit?: integer, execution_mode?: "parallel"|"sequential", retries?: integer, backoff?: number, timeouts?: table<string, number>, on_failure?: "skip"|"continue"|"abort"|"replan", replan?: (fun(state: {tasks: hocket.Outcome[], reason: string}): hocket.Plan?, hocket.Error?), max_replans?: integer, max_stalls?: integer, stall?: number, board?: hocket.Board, model?: string, allowed?: table<string, boolean>, tools?: table<string, hocket.Tool[]>, task_limit?: integer, split_depth?: integer, on_blocker?: (fun(about: table): hocket.PlanTask[]?, hocket.Error|string?), approve_parts?: (fun(tasks: hocket.PlanTask[]): boolean?, hocket.Error?)}
 ---@return {text: string, finish: "stop"|"partial", tasks: hocket.Outcome[], replans: integer}? reply nil when no task completed
 ---@return hocket.Error? err With `tasks` as well.
 function coordinator.run(value, options)

@@ -1,5 +1,5 @@
---- Plan and dispatch: a facilitator plans on the task board, sends specialists to work side by
---- side, lets them write into the shared document, consolidates, reviews and answers.
+--- Plan and dispatch: a facilitator plans on the task board and starts specialists, which work in parallel and write into
+--- the shared document. Then it consolidates the document, reviews it and answers.
 ---
 ---     local hocket = require "hocket"
 ---     local lead = hocket.agent {
@@ -15,8 +15,8 @@
 ---                     │  read_document, consolidate_section ───────────────────> document
 ---                     └─ read_document_clean ─> answer
 ---
---- This file has the tools of `tools: [facilitator]`, specialist.lua those of `tools: [specialist]`. They use public
---- modules only; a pattern of your own can do all of it.
+--- This file defines the tools of `tools: [facilitator]`, and specialist.lua those of `tools: [specialist]`. Both use only
+--- public modules, so a pattern of your own can do the same.
 local ask = require "hocket.ask"
 local fence = require "hocket.fence"
 local board = require "hocket.board"
@@ -24,11 +24,12 @@ local document = require "hocket.document"
 local events = require "hocket.events"
 local json = require "hocket.json"
 local orchestrate = require "hocket.orchestrate"
-local outcome = require "hocket.internal.patterns.outcome"
-local reading = require "hocket.internal.patterns.reading"
-local sections = require "hocket.internal.patterns.sections"
-local specialist = require "hocket.internal.patterns.specialist"
+local outcome = require "hocket.patterns.outcome"
+local reading = require "hocket.patterns.facilitator.reading"
+local sections = require "hocket.patterns.facilitator.sections"
+local specialist = require "hocket.patterns.facilitator.specialist"
 local tool = require "hocket.tool"
+local waiting = require "hocket.patterns.facilitator.waiting"
 
 local facilitator = {}
 
@@ -68,9 +69,9 @@ local function plan_schema(names)
       items = {
         type = "object", required = { "text", "assigned_to" },
         properties = json.object {
-          { "text", { type = "string", minLength = 1, description = "What to do, as in 'Find two restaurants near the river'" } },
-          { "assigned_to", { type = "string", enum = names, description = "The specialist" } },
-          { "active_form", { type = "string", description = "The same while it is being done, as in 'Finding restaurants'" } },
+          { "text", { type = "string", minLength = 1 } },
+          { "assigned_to", { type = "string", enum = names } },
+          { "active_form", { type = "string" } },
         },
       },
     } },
@@ -80,8 +81,8 @@ end
 local function create_tasks(lead)
   return tool {
     steps = true, name = "create_tasks",
-    description = "Put tasks on the board, each for one specialist. Call it once for the plan, again for follow-ups.",
-    parameters = plan_schema(lead.agents),
+    description = "Plan the tasks.",
+    parameters = plan_schema(lead.agents), former = "create_tasks",
     run = function(args, ctx)
       local agreed, refused = approved(lead, args.tasks)
       if not agreed then return failed(refused) end
@@ -101,8 +102,8 @@ local function delivered(task)
 end
 
 local get_plan_status = tool {
-  steps = true, name = "get_plan_status",
-  description = "How far the plan is: which tasks are done, running, pending or failed.",
+  steps = true, name = "get_plan_status", former = "get_plan_status",
+  description = "Show the state of each task.",
   fence = { "board", "the plan" },
   run = function(_, ctx)
     local lines = { ctx.board:status() }
@@ -120,16 +121,16 @@ local get_plan_status = tool {
 local function consolidate_section(slots)
   return tool {
     steps = true, name = "consolidate_section",
-    description = "Replace the entries of one slot by one merged text: those that you have read whole, and what you merged before. What you have not read whole stays beside it, and you are told.",
-    parameters = slots:schema "The merged text",
-    repair = function(args) return slots:repair(args) end,
+    description = "Replace the entries that you have read by one text.",
+    former = "consolidate_section", parameters = slots:schema(),
+    repair = function(args) return slots:fill(slots:repair(args)) end,
     run = function(args, ctx) return slots:merge(ctx, slots:slot(args), args.content) end,
   }
 end
 
 local read_document_clean = tool {
-  steps = true, name = "read_document_clean",
-  description = "The shared document as the user will read it, without tags. The fence around it is no part of it: leave it out of your answer.",
+  steps = true, name = "read_document_clean", former = "read_document_clean",
+  description = "Show the document as the user reads it, inside a fence.",
   fence = sections.fence,
   run = function(_, ctx)
     local text, err = ctx.document:render()
@@ -170,15 +171,27 @@ local function dispatch(ctx, name, ids, message)
   if #ids == 0 then return failed { code = "invalid", message = "task_ids is empty: name the tasks to work on" } end
   local tasks = ctx.board
   local newer = is_newer(ctx.run)
-  local ok, err = tasks:start(name, ids, newer)
-  if not ok then return failed(err) end
+  local to_start = waiting.to_start(tasks, ids, name)
+  if #to_start > 0 then
+    local ok, err = tasks:start(name, to_start, newer)
+    if not ok then return failed(err) end
+  end
+  waiting.go_on(tasks, ids, name)
   local sent <close> = setmetatable({ board = tasks, name = name, ids = ids, settled = false }, cut_off)
-  local said = {}
+  local said = { block = waiting.block(tasks, ids) }
+  local function judge(reply, err)
+    if said.status or has_open(tasks, ids) then return outcome.of(said, reply, err) end
+    return reply, err
+  end
   local reply, wrong = orchestrate.call(ctx.team[name], message, {
     trigger = "dispatch", task_ids = ids, board = tasks, document = ctx.document, extra_tools = to_specialists, model = ctx.model,
-    closing = newer and closing_tools or nil, outcome = said,
+    closing = newer and closing_tools or nil, outcome = said, judge = judge,
   })
-  if said.status or has_open(tasks, ids) then reply, wrong = outcome.of(said, reply, wrong) end
+  reply, wrong = judge(reply, wrong)
+  if reply and said.blocked then
+    sent.settled = true
+    return waiting.note(tasks, ids, name, said.blocked)
+  end
   local left, unsettled = tasks:settle(name, ids, reply ~= nil, wrong and wrong.message)
   if not left then return failed(unsettled) end
   sent.settled = true
@@ -194,8 +207,8 @@ end
 local dispatch_schema = {
   type = "object", required = { "task_ids", "message" },
   properties = json.object {
-    { "task_ids", { type = "array", items = { type = "integer" }, description = "The ids of its tasks on the board" } },
-    { "message", { type = "string", minLength = 1, description = "A short instruction that names the task ids, in the user's language" } },
+    { "task_ids", { type = "array", items = { type = "integer" } } },
+    { "message", { type = "string", minLength = 1 } },
   },
 }
 
@@ -209,9 +222,8 @@ end
 local function call_specialist(def, name)
   return tool {
     steps = true, name = "call_" .. name, says = "message",
-    description = ("Send the specialist '%s' to work on its tasks: %s. Returns a summary of what it did. Several specialists called in one turn work side by side.")
-      :format(name, def.description ~= "" and def.description or def.display_name),
-    parameters = dispatch_schema,
+    description = (def.description ~= "" and def.description or def.display_name) .. ".",
+    parameters = dispatch_schema, former = "call",
     repair = with_ids,
     quiet = true,
     run = function(args, ctx) return dispatch(ctx, name, args.task_ids, args.message) end,
@@ -242,8 +254,38 @@ local function dispatching(def, name)
   return calls[name]
 end
 
+-- After a turn that has planned: whoever has tasks now is sent to work. Weak models plan, and then answer themselves. Not twice in a row.
+local function dispatch_next(tasks)
+  local seen, forced = #tasks:tasks(), false
+  return function()
+    local all, who = tasks:tasks(), nil
+    local is_new = #all > seen and not forced
+    seen, forced = #all, is_new
+    for _, task in ipairs(is_new and all or {}) do
+      if task.status == "pending" then who = (not who or who == task.assigned_to) and task.assigned_to or "several" end
+    end
+    return who and (who == "several" and "required" or "call_" .. who)
+  end
+end
+
 local dimensions_of = once(document.from_list)
 local one_section = { { section = { "general" } } }
+
+-- Tasks that it may create in one turn of a conversation, where its file says nothing.
+local TASK_LIMIT = 20
+
+-- What a conversation holds of a facilitator's turns before: its board, as long as it has the same specialists, and its document, as long as
+-- that has the same sections. Without a conversation, and in runs of earlier editions, each call has new ones.
+local function held_of(env)
+  if not env.held or env.task_ids or env.board or env.document or (env.run.edition or 3) < 3 then return {} end
+  local lead, agents = env.agent, table.concat(env.agent.agents, " ")
+  local held = env.held[lead.name] or {}
+  env.held[lead.name] = held
+  if held.agents ~= agents then held.board, held.agents = nil, agents end
+  local slots = json.encode(lead.document or one_section)
+  if held.slots ~= slots then held.document, held.slots = nil, slots end
+  return held
+end
 
 -- A facilitator brings its board and document along, unless the caller gave them. Who sends it to work on tasks of its
 -- own is no such caller: that one's board and document are where its tasks stand and its results go.
@@ -253,8 +295,10 @@ local function provide(env)
     env.outer = { board = env.board, document = env.document }
     env.board, env.document = nil, nil
   end
-  local given_board, given_document = env.board, env.document
-  env.board = given_board or board { limit = lead.task_limit, agents = lead.agents }
+  local held = held_of(env)
+  local given_board, given_document = env.board or held.board, env.document or held.document
+  if held.board then held.board:allow(lead.task_limit or TASK_LIMIT) end
+  env.board, env.document = given_board or board { limit = lead.task_limit, agents = lead.agents }, given_document
   if not given_document then
     local dimensions, wrong = dimensions_of(lead.document or one_section)
     if not dimensions then return nil, { code = "agent", message = ("%s: 'document': %s"):format(lead.file, wrong) } end
@@ -263,9 +307,11 @@ local function provide(env)
   local known = reading.new()
   env.reading = known
   table.insert(env.before_turn, function() known:send() end)
+  table.insert(env.choose, dispatch_next(env.board))
   env.run:adopt { board = env.board, document = env.document }
   env.run:expect(env.board)
-  if not given_board then env.run:own(env.board, not given_document and env.document or nil) end
+  if held.agents then held.board, held.document = env.board, env.document -- the conversation's
+  elseif not given_board then env.run:own(env.board, not given_document and env.document or nil) end
   return sections.of(env.document)
 end
 

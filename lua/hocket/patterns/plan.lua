@@ -9,6 +9,9 @@ local plan = {}
 --- Tasks of one plan, where nobody says otherwise (`task_limit`).
 plan.TASK_LIMIT = 20
 
+--- Questions, where a server holds the planner to its schema.
+local QUESTIONS = 3
+
 ---@class hocket.PlanTask
 ---@field id string
 ---@field specialist string
@@ -16,6 +19,10 @@ plan.TASK_LIMIT = 20
 ---@field active_form? string
 ---@field context? string
 ---@field depends_on? string[]
+---@field files? string[] That it is about.
+---@field expected? string The outcome.
+---@field check? string|hocket.Check What has to hold before it is done: see orchestrate.read_check.
+---@field alternates? string[] Specialists that get it after this one has failed. No planner is asked for these.
 
 ---@class hocket.Plan
 ---@field type "conversation"|"task"
@@ -26,25 +33,42 @@ plan.TASK_LIMIT = 20
 ---@field execution_mode? "parallel"|"sequential"
 ---@field on_failure? "skip"|"continue"|"abort"|"replan"
 
+-- What a planner says of a task's outcome. A schema as a check is for people's plans.
+local function add_outcome(properties, any)
+  properties.files, properties.expected = { type = "array", items = any, maxItems = 50 }, any
+  properties.check = { type = "object", properties = { command = any, file = any, ["function"] = any } }
+end
+
+--- What a planner reads of checks, below its specialists.
+plan.about_checks = [[
+
+
+Each task also has `files` (paths that it is about), `expected` (its outcome in one sentence) and `check`: how the program finds out that it is done, one of
+{"command": "make test"} (exit code 0; for specialists with execute_command), {"file": "a path that has to exist"}, {"function": "module.function"} (if the user names one).]]
+
 --- The JSON Schema of a plan for these specialists; none: whoever it names.
 ---@param specialists? string[]
 ---@param limit? integer Tasks; none: as many as are given.
+---@param most? integer Characters of a text: a server that holds a model to a schema would let it write on and on. The plan that came is not
+---checked against that.
+---@param checks? boolean Tasks have files, an expected outcome and a check.
 ---@return table
-function plan.schema(specialists, limit)
-  local text = { type = "string", minLength = 1 }
+function plan.schema(specialists, limit, most, checks)
+  local text, any = { type = "string", minLength = 1, maxLength = most }, { type = "string", maxLength = most }
   local task = {
     type = "object", required = { "id", "specialist", "description" },
     properties = json.object {
       { "id", { type = "string", minLength = 1, maxLength = 64 } }, { "specialist", { type = "string", enum = specialists } },
-      { "description", text }, { "active_form", { type = "string" } }, { "context", { type = "string" } },
-      { "depends_on", { type = "array", items = { type = "string" } } },
+      { "description", text }, { "active_form", any }, { "context", any },
+      { "depends_on", { type = "array", items = most and { type = "string", maxLength = 64 } or any, maxItems = most and limit or nil } },
     },
   }
+  if checks then add_outcome(task.properties, any) end
   return {
     type = "object", required = { "type" },
     properties = json.object {
       { "type", { type = "string", enum = { "conversation", "task" } } }, { "response", { type = "string" } },
-      { "clarification_needed", { type = "boolean" } }, { "questions", { type = "array", items = text } },
+      { "clarification_needed", { type = "boolean" } }, { "questions", { type = "array", items = text, maxItems = most and QUESTIONS or nil } },
       { "tasks", { type = "array", items = task, maxItems = limit } },
       { "execution_mode", { type = "string", enum = { "parallel", "sequential" } } },
       { "on_failure", { type = "string", enum = { "skip", "continue", "abort", "replan" } } },
@@ -93,7 +117,7 @@ function plan.compile(specialists, limit)
   return assert(schema.compile(plan.schema(specialists, limit)))
 end
 
---- A plan without the tasks that are done already: those that have a done one's id and specialist. Others may still depend on
+--- A plan without the tasks that are done already: the ones that have a done one's id and specialist. Others may still depend on
 --- them.
 ---@param value hocket.Plan
 ---@param before table<string, hocket.Outcome> By id.
@@ -138,7 +162,35 @@ local function find_cycle(tasks)
   end
 end
 
-local function check_tasks(tasks, specialists, known)
+-- Programs that a check runs are run by whoever does the task.
+local function wrong_check(task, team)
+  local spec, wrong = orchestrate.read_check(task.check)
+  if not spec then return wrong end
+  local def = spec.command and team and rawget(team, task.specialist)
+  if not def or def.router or def.team or def.handoff then return nil end
+  for _, one in ipairs(def.tools) do
+    if one == "execute_command" then return nil end
+  end
+  return ("it is a command, and '%s' has no tool execute_command"):format(task.specialist)
+end
+
+local function is_list_of_texts(value)
+  if type(value) ~= "table" then return false end
+  for i, one in pairs(value) do
+    if math.type(i) ~= "integer" or type(one) ~= "string" then return false end
+  end
+  return true
+end
+
+-- What a task says of its outcome.
+local function check_outcome(task, team, say)
+  if task.files ~= nil and not is_list_of_texts(task.files) then say("task '%s': files: a list of paths is expected", task.id) end
+  if task.expected ~= nil and type(task.expected) ~= "string" then say("task '%s': expected: a text is expected", task.id) end
+  local wrong = task.check ~= nil and wrong_check(task, team)
+  if wrong then say("task '%s': check: %s", task.id, wrong) end
+end
+
+local function check_tasks(tasks, specialists, known, team)
   local wrong, ids, may = {}, {}, {}
   local function say(...) wrong[#wrong + 1] = (...):format(select(2, ...)) end
   for _, name in ipairs(specialists) do may[name] = true end
@@ -149,6 +201,12 @@ local function check_tasks(tasks, specialists, known)
     if not may[task.specialist] then
       say("task '%s': there is no specialist '%s' (there are: %s)", task.id, task.specialist, table.concat(specialists, ", "))
     end
+    local others = task.alternates
+    if others ~= nil and type(others) ~= "table" then say("task '%s': alternates: a list of specialists is expected", task.id) end
+    for _, name in ipairs(type(others) == "table" and others or {}) do
+      if not may[name] then say("task '%s': alternates: there is no specialist '%s'", task.id, tostring(name)) end
+    end
+    check_outcome(task, team, say)
   end
   for _, task in ipairs(tasks) do
     for _, other in ipairs(task.depends_on or {}) do
@@ -165,8 +223,9 @@ end
 ---@param value hocket.Plan
 ---@param specialists string[]
 ---@param known? table<string, boolean> Ids of tasks that are done and may be depended on.
+---@param team? table<string, hocket.Agent> To know who can run programs.
 ---@return string?
-function plan.check(value, specialists, known)
+function plan.check(value, specialists, known, team)
   local tasks, wrong = value.tasks or {}, {}
   if value.clarification_needed then
     if #(value.questions or {}) == 0 then wrong[1] = "clarification_needed is true, but there are no questions" end
@@ -175,7 +234,7 @@ function plan.check(value, specialists, known)
   elseif #tasks == 0 then
     wrong[1] = "a plan of type 'task' needs at least one task, or clarification_needed with questions"
   else
-    wrong = check_tasks(tasks, specialists, known)
+    wrong = check_tasks(tasks, specialists, known, team)
   end
   return #wrong > 0 and "- " .. table.concat(wrong, "\n- ") or nil
 end
@@ -185,23 +244,37 @@ local function item(form, ...)
   return (form:format(...):gsub("%s*[\r\n]%s*", "\n     "))
 end
 
--- All that a specialist is going to be told of a task.
-local function told(task)
-  local context = task.context and task.context:match "%S" and "\nwith: " .. task.context or ""
-  return task.description .. context
+--- What a task says of its outcome, in words: files, what is expected, its check. Each part begins with `before`; "" where it says nothing.
+---@param task hocket.PlanTask
+---@param before string
+---@return string
+function plan.outcome_of(task, before)
+  local parts = {}
+  if task.files and task.files[1] then parts[#parts + 1] = "Files: " .. table.concat(task.files, ", ") end
+  if task.expected and task.expected:find "%S" then parts[#parts + 1] = "Expected outcome: " .. task.expected end
+  local check = task.check ~= nil and orchestrate.read_check(task.check)
+  if check then parts[#parts + 1] = "It is done when this check holds: " .. orchestrate.check_words(check) end
+  return #parts > 0 and before .. table.concat(parts, before) or ""
 end
 
---- A plan for people: all that specialists are going to be told, as a numbered list with who does it and what it needs.
+-- Everything that a specialist is going to be told of a task.
+local function told(task)
+  local context = task.context and task.context:match "%S" and "\nwith: " .. task.context or ""
+  return task.description .. context .. plan.outcome_of(task, "\n")
+end
+
+--- A plan for people: everything that specialists are going to be told, as a numbered list with who does it and what it needs.
 ---@param value hocket.Plan
 ---@return string
 function plan.describe(value)
   local lines, run = {}, orchestrate.current_run()
-  local is_numbered = not run or run.edition ~= 1 -- the first edition told it so
+  local now = run and run.edition or 3
+  local is_numbered, gap = now >= 2, now >= 3 and "\n" or "" -- a question that waits is found again by its words
   for i, task in ipairs(value.tasks) do
     local after = task.depends_on and #task.depends_on > 0 and (", after %s"):format(table.concat(task.depends_on, ", ")) or ""
     lines[i] = item("%s%s (%s%s): %s", is_numbered and i .. ". " or "", task.id, task.specialist, after, told(task))
   end
-  if value.execution_mode == "sequential" then lines[#lines + 1] = "One at a time, in this order." end
+  if value.execution_mode == "sequential" then lines[#lines + 1] = gap .. "One at a time, in this order." end
   return table.concat(lines, "\n")
 end
 
@@ -234,6 +307,41 @@ function plan.difference(before, value)
     if not was[task.id] then lines[#lines + 1] = line("+", task, told(task)) end
   end
   return table.concat(lines, "\n")
+end
+
+-- ---- Plans as files ---------------------------------------------------------------------------
+
+local function files()
+  return require "hocket.patterns.plan.file"
+end
+
+--- Whether a text means to be a plan's file.
+---@param text string
+---@return boolean
+function plan.is_file(text)
+  return files().is(text)
+end
+
+--- Reads a plan as people write it, in Markdown or YAML.
+---@param text string
+---@return {plan: hocket.Plan, name: string, description?: string, request?: string, team?: string, approve_plan?: boolean}? about
+---@return {line: integer, message: string}[] problems Empty where it is read.
+function plan.parse(text)
+  return files().read(text)
+end
+
+--- Writes a plan as Markdown.
+---@param about {plan: hocket.Plan, name: string, description?: string, request?: string, team?: string, approve_plan?: boolean} team: the folder of its agents, relative to the file.
+---@return string
+function plan.to_markdown(about)
+  return files().to_markdown(about)
+end
+
+--- Writes a plan as YAML.
+---@param about table As for to_markdown.
+---@return string
+function plan.to_yaml(about)
+  return files().to_yaml(about)
 end
 
 return plan

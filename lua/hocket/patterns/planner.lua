@@ -1,5 +1,5 @@
---- Plan and coordinate: a planner that sees the whole conversation answers talk itself and breaks work
---- down into tasks; a coordinator lets specialists do them.
+--- Plan and coordinate: a planner sees the whole conversation. It answers small talk itself and splits work into tasks, which a
+--- coordinator gives to specialists.
 ---
 ---     local hocket = require "hocket"
 ---     local reply = assert(hocket.patterns.planner.run { request = "Good morning!" })
@@ -10,10 +10,13 @@
 ---                            └───────┼──────── answers ──────┘
 ---                                    └─ plan ─(approval)─> coordinator ──> results, what failed and why
 ---
---- The planner knows what the specialists can do and can do none of it: it is given no tools.
+--- The planner knows what the specialists can do. It has no tools itself.
 local agents = require "hocket.agent"
+local answers = require "hocket.patterns.planner.answers"
 local ask = require "hocket.ask"
+local blockers = require "hocket.patterns.blockers"
 local coordinator = require "hocket.patterns.coordinator"
+local drafts = require "hocket.patterns.planner.drafts"
 local fence = require "hocket.fence"
 local json = require "hocket.json"
 local llm = require "hocket.llm"
@@ -32,10 +35,10 @@ local EXCHANGES = 6
 
 local known_options = {
   request = true, history = true, team = true, planner = true, specialists = true, state = true, answers = true,
-  approve_plan = true, specialist = true, direct = true,
+  approve_plan = true, specialist = true, direct = true, checks = true, remember = true, plans = true,
 }
 local passed_on = { "limit", "execution_mode", "retries", "backoff", "timeouts", "on_failure", "max_replans", "max_stalls", "stall", "board", "model", "allowed", "tools",
-  "task_limit" }
+  "task_limit", "split_depth" }
 for _, name in ipairs(passed_on) do known_options[name] = true end
 
 -- ---- The conversation so far ---------------------------------------------------------------
@@ -68,10 +71,17 @@ local function describe(self)
   return table.concat(lines, "\n")
 end
 
+-- Characters of a text of a plan. llama.cpp counts to 1,000 at most, and drops a larger bound: runs of edition 3 have such a bound. Earlier runs
+-- have no bound, and take the limit of tasks from the planner's file.
+local function bound_of(self)
+  local edition = self.run.edition or 4
+  return edition >= 4 and 1000 or edition == 3 and 1900 or nil
+end
+
 local function say(self, text)
   return orchestrate.call(self.planner, text, {
     trigger = "plan", history = self.history, allowed = {}, model = self.options.model,
-    schema = self.schema_text, schema_name = "plan", variables = { specialists = describe(self) },
+    schema = self.schema_text, schema_name = "plan", variables = { specialists = describe(self) .. (self.checks and plan.about_checks or ""), task_limit = bound_of(self) and self.task_limit or nil },
   })
 end
 
@@ -79,12 +89,13 @@ end
 local function examine(self, reply)
   local value, wrong = plan.read(reply.text, self.compiled)
   if value and self.before then value = plan.leave_out_done(value, self.before) end
-  if value then wrong = plan.check(value, self.specialists, self.done) end
+  if value then wrong = plan.check(value, self.specialists, self.done, self.team) end
+  if not wrong and self.wrong and value.type == "task" and value.tasks then wrong = self.wrong(value.tasks) end
   if wrong then return nil, wrong end
   return value
 end
 
--- A valid plan: what is wrong with an answer is told to the model, twice at most.
+-- A valid plan: what is wrong with an answer is reported to the model, twice at most.
 local function make_plan(self, text)
   local wrong
   for _ = 0, REPAIRS do
@@ -101,15 +112,41 @@ end
 
 -- ---- Questions and approval --------------------------------------------------------------------
 
+local function is_assuming(self)
+  return self.assumed ~= nil and #self.assumed > 0
+end
+
 -- What continues the planning later: plain data that JSON can hold.
 local function state_of(self, request, value)
-  return { request = request, messages = json.array(self.history:messages()), plan = value, approve_plan = self.approve_plan or nil }
+  local draft = self.draft
+  return { request = request, messages = json.array(self.history:messages()), plan = value, approve_plan = self.approve_plan or nil,
+    draft = draft and { name = draft.name, request = draft.request, same = draft.same }, assumed = is_assuming(self) and json.array(self.assumed) or nil }
+end
+
+-- Takes answers to earlier questions as assumptions.
+local function assume(self, list)
+  self.assumed = list
+  for _, one in ipairs(list) do
+    if one.labels ~= 0 then self.history:labels(one.labels) end
+  end
+end
+
+-- Nobody knows whose words a function gives.
+local function is_person(self)
+  return not self.run.options.on_question
+end
+
+-- Whose words a question may have.
+local function labels_of(self)
+  local run = self.run.labels
+  return (run and run.bits or 0) | self.history:labels()
 end
 
 -- Asks what the planner wants to know, and returns its next plan; or the questions as the result, when nobody is there to
 -- answer them.
 local function clarify(self, value, request)
   local answer, err = ask(value.questions, { kind = "clarification" })
+  if answer and self.remembers and is_person(self) then answers.keep(request, value.questions, answer, labels_of(self)) end
   if answer then return make_plan(self, "The user answers:\n" .. answer) end
   if err.code ~= "unsupported" then return nil, err end
   return nil, nil, { text = table.concat(value.questions, "\n"), finish = "questions", questions = value.questions, state = state_of(self, request) }
@@ -118,9 +155,48 @@ end
 -- A plan for whoever is to approve it; one that takes the place of another says how they differ.
 local function describe_plan(self, value)
   local shown = plan.describe(value)
+  if self.draft then shown = ("%s\n\n%s"):format(drafts.shown(self.draft), shown) end
+  if is_assuming(self) then shown = ("%s\n\n%s"):format(shown, answers.shown(self.assumed)) end
   if not self.before then return shown end
   return ("The plan so far did not work out: %s. A new one:\n\n%s\n\nWhat differs from the last:\n%s"):format(
     self.why, shown, plan.difference(self.tasks, value))
+end
+
+-- Plans a request, with what the user has answered before, and beside a saved plan for one like it.
+local function plan_anew(self, request)
+  assume(self, self.remembers and answers.find(request) or {})
+  local parts = {}
+  if is_assuming(self) then parts[1] = answers.framed(self.assumed) end
+  if self.draft then parts[#parts + 1] = drafts.framed(self.draft) end
+  parts[#parts + 1] = request
+  return make_plan(self, table.concat(parts, "\n\n"))
+end
+
+-- A saved plan for the same request stands in the conversation as the planner's answer, so that the planner can change it later.
+local function take_draft(self, request)
+  assert(self.history:add { role = "user", text = request })
+  assert(self.history:add { role = "assistant", text = json.encode(self.draft.plan) })
+  self.approve_plan = self.approve_plan or self.draft.approve_plan
+  return self.draft.plan
+end
+
+local function without_draft(history)
+  local messages = history:messages()
+  return history_of(table.move(messages, 1, #messages - 2, 1, {}))
+end
+
+-- The planner's next plan, after what the user has said to one: about a draft that it has not made itself, about an assumption, or about the plan.
+-- `keeps`: whether the words are a person's.
+local function revised(self, request, said, keeps)
+  if self.draft and self.draft.same then
+    self.draft = nil
+    if said:lower():find "^%s*new%s*$" then
+      self.history = without_draft(self.history)
+      return plan_anew(self, request)
+    end
+  end
+  local corrected = is_assuming(self) and answers.correct(self.assumed, said, keeps)
+  return make_plan(self, corrected or "The user wants the plan changed:\n" .. said)
 end
 
 -- Shows a plan, or reads what the user has said to it already. Returns it with `true` when it is to be carried out, else the
@@ -131,7 +207,7 @@ local function approve(self, value, request, answer)
   if answer then verdict, said = ask.plan_verdict(answer) else verdict, said = ask.plan(shown) end
   if verdict == "accept" then return value, nil, nil, true end
   if verdict == "refuse" then return nil, nil, { text = "The plan was not approved; nothing was done.", finish = "declined", plan = value } end
-  if verdict == "revise" then return make_plan(self, "The user wants the plan changed:\n" .. said) end
+  if verdict == "revise" then return revised(self, request, said, not answer and is_person(self)) end
   if said.code ~= "unsupported" then return nil, said end
   return nil, nil, { text = shown, finish = "approval", plan = value, state = state_of(self, request, value) }
 end
@@ -159,7 +235,7 @@ end
 
 -- ---- Carrying out -------------------------------------------------------------------------------
 
--- Takes note of what came of the plan so far, for all that is planned from now on.
+-- Takes note of what came of the plan so far, for everything that is planned from now on.
 local function look_back(self, tasks, why)
   self.tasks, self.why, self.before, self.done = tasks, why, {}, {}
   for _, entry in ipairs(tasks) do
@@ -207,8 +283,38 @@ local function replan(self)
   end
 end
 
+-- Asks the planner about what blocks a task, in a copy of its conversation: several may be blocked at once. What it plans is approved as
+-- its first plan was. It refuses by talk.
+local function on_blocker(self)
+  return function(about)
+    local done = {}
+    for _, entry in ipairs(about.tasks) do done[entry.id] = true end
+    local asked = setmetatable({ history = history_of(self.history:messages()), done = done, before = false, wrong = about.wrong }, { __index = self })
+    local value, err = make_plan(asked, ("Task '%s' (%s) is blocked and waits. %s\n\n%s\n\nPlan only what removes this, with new ids; tasks may depend on completed ones. Or refuse: answer with type conversation and say why in response."):format(
+      about.task.id, about.task.specialist, fence.note, blockers.framed(about.task.specialist, about)))
+    if not value then return nil, err end
+    if value.clarification_needed then return nil, "the planner would have to ask the user: " .. table.concat(value.questions or {}, " ") end
+    local instead
+    if value.type == "task" then value, err, instead = agree(asked, value, self.request) end
+    if instead then return nil, "the user has not approved it" end
+    if not value then return nil, err end
+    if value.type ~= "task" then return nil, value.response or "the planner refused" end
+    return value.tasks
+  end
+end
+
+-- Parts of a task are approved as the plan was: a specialist gives work to others.
+local function approve_parts(list)
+  local verdict, said = ask.plan(plan.describe { tasks = list }, { part = true })
+  if verdict == "accept" then return true end
+  if not verdict and said.code ~= "unsupported" then return nil, said end
+  local why = verdict == "refuse" and "the user refused the parts" or verdict == "revise" and "the user wants other parts: " .. said
+    or "the parts need the user's approval, and nobody is there to give it"
+  return nil, { code = "denied", message = ("the task is not split, and nothing of it was done: %s"):format(why) }
+end
+
 local function carry_out(self, value)
-  local options = { team = self.team, specialists = self.specialists, replan = self.history and replan(self) or nil }
+  local options = { approve_parts = self.approve_plan and approve_parts or nil, on_blocker = self.history and on_blocker(self) or nil, team = self.team, specialists = self.specialists, replan = self.history and replan(self) or nil }
   for _, name in ipairs(passed_on) do options[name] = self.options[name] end
   options.on_failure, options.task_limit = options.on_failure or self.planner.on_failure, self.task_limit
   local reply, err = coordinator.run(value, options)
@@ -217,6 +323,21 @@ local function carry_out(self, value)
     if self.open then reply.questions = self.open.questions end
   end
   return reply, err
+end
+
+-- A plan whose tasks have the request in their context.
+local function with_request(value, request)
+  if not request or not request:find "%S" then return value end
+  local made, tasks = {}, json.array {}
+  for name, field in pairs(value) do made[name] = field end
+  for i, task in ipairs(value.tasks) do
+    local copy = {}
+    for name, field in pairs(task) do copy[name] = field end
+    copy.context = (copy.context and copy.context .. "\n" or "") .. "The request: " .. request
+    tasks[i] = copy
+  end
+  made.tasks = tasks
+  return made
 end
 
 -- Talk that the planner left unanswered.
@@ -240,9 +361,28 @@ local function proceed(self, value, request, verdict)
   value, err, instead = agree(self, value, request, verdict)
   if instead then return instead end
   if not value then return nil, err end
+  self.draft = nil -- a plan that follows is the planner's
   if value.type == "task" then return carry_out(self, value) end
   if value.response and not value.response:find "^%s*$" then return { text = value.response, finish = "stop" } end
   return converse(self, request)
+end
+
+-- The first plan for a request.
+local function first_plan(self, request)
+  if (self.run.edition or 4) < 4 then return make_plan(self, request) end
+  self.draft = drafts.find(request, self.specialists, self.team, self.compiled, self.options.plans)
+  if self.draft and self.draft.same then return take_draft(self, request) end
+  return plan_anew(self, request)
+end
+
+-- The plan to begin with; and what the user says to it, where that is known already.
+local function plan_of(self, request)
+  local state, said = self.options.state, self.options.answers
+  if not said then return first_plan(self, request) end
+  self.draft = state.draft
+  assume(self, state.assumed or {})
+  if state.plan then return state.plan, nil, said end
+  return make_plan(self, "The user answers:\n" .. said)
 end
 
 -- ---- Making -----------------------------------------------------------------------------------------
@@ -266,6 +406,9 @@ local function new(options)
   local lead = options.planner or rawget(team, "planner") or agents.built_in().planner
   local self = { run = run, options = options, team = team, planner = lead }
   self.specialists = specialists_of(team, lead, options)
+  self.remembers = options.remember ~= false
+  self.checks = options.checks
+  if self.checks == nil then self.checks = lead.checks or nil end
   self.task_limit = options.task_limit or lead.task_limit or plan.TASK_LIMIT
   self.approve_plan = options.approve_plan
   if self.approve_plan == nil and options.state then self.approve_plan = options.state.approve_plan end
@@ -303,28 +446,59 @@ local function find_missing(self)
   end
 end
 
---- Plans a request and has it done. `direct = true` gives it to one agent as it is (`specialist`, or the
---- one that talks); `specialist = NAME` makes it that specialist's task. `state` and `answers` go on
---- where a result with the finish "questions" (or "approval") stopped. `tools` gives specialists more
---- tools, by their names. `task_limit` is 20 unless the planner's file says more. The options of coordinator.run are passed on.
+--- Carries out a plan that exists, such as one from a file. A person approves it first, unless `approved` is true. The tasks have the request
+--- in their context. The other options are those of coordinator.run.
 ---@async
----@param options {request?: string, history?: hocket.History|{role: string, text: string}[], team?: table<string, hocket.Agent>, planner?: hocket.Agent, specialists?: string[], approve_plan?: boolean, specialist?: string, direct?: boolean, state?: table, answers?: string, tools?: table<string, hocket.Tool[]>, task_limit?: integer}
+---@param value hocket.Plan
+---@param options table
+---@param request? string
+---@return table? reply As of planner.run.
+---@return hocket.Error?
+function planner.carry_out(value, options, request)
+  orchestrate.argument("patterns.planner.carry_out", 1, "table", value)
+  orchestrate.argument("patterns.planner.carry_out", 2, "table", options)
+  orchestrate.argument("patterns.planner.carry_out", 3, "string?", request)
+  value = with_request(value, request)
+  local rest = {}
+  for name, option in pairs(options) do rest[name] = option end
+  rest.approved = nil
+  if not options.approved then
+    local verdict, said = ask.plan(plan.describe(value))
+    if verdict == "refuse" then return { text = "The plan was not approved; nothing was done.", finish = "declined", plan = value } end
+    if verdict == "revise" then return nil, { code = "invalid", message = "the user wants the plan changed, which is a file: edit it. The user says: " .. said } end
+    if not verdict then return nil, said end
+    rest.approve_parts = approve_parts
+  end
+  local reply, err = coordinator.run(value, rest)
+  if reply then reply.plan = value end
+  return reply, err
+end
+
+--- Plans a request and has the plan carried out. `direct = true` passes the request to one agent without a plan (`specialist`, or
+--- the conversation agent). `specialist = NAME` makes it a task of this specialist. `state` and `answers` continue after a result
+--- with the finish "questions" or "approval". `tools` gives specialists more tools, by the specialists' names. `task_limit` is 20
+--- unless the planner's file has another number. `remember = false` neither keeps the user's answers
+--- to questions nor uses earlier ones. `plans`: the folder of saved plans. With `checks`, or that key in the planner's file, the planner gives tasks files, an expected outcome
+--- and a check. coordinator.run gets the other options.
+---@async
+---@param options {request?: string, history?: hocket.History|{role: string, text: string}[], team?: table<string, hocket.Agent>, planner?: hocket.Agent, specialists?: string[], approve_plan?: boolean, specialist?: string, direct?: boolean, state?: table, answers?: string, tools?: table<string, hocket.Tool[]>, task_limit?: integer, checks?: boolean, remember?: boolean, plans?: string}
 ---@return {text: string, finish: "stop"|"partial"|"questions"|"approval"|"declined", tasks?: hocket.Outcome[], plan?: hocket.Plan, questions?: string[], state?: table}?
 ---@return hocket.Error?
 function planner.run(options)
+  orchestrate.argument("patterns.planner.run", 1, "table", options)
   check(options)
   local self = new(options)
   local request = options.request or options.state.request
   if options.direct or options.specialist then return forced(self, request) end
   local missing = find_missing(self)
   if missing then return nil, missing end
-  self.compiled, self.schema_text = plan.compile(self.specialists, self.task_limit), json.encode(plan.schema(self.specialists, self.task_limit))
+  self.compiled, self.schema_text = plan.compile(self.specialists, self.task_limit), json.encode(plan.schema(self.specialists, self.task_limit, bound_of(self), self.checks))
   self.history = history_of(options.state and options.state.messages or messages_of(options.history))
-  local waiting = options.state and options.answers and options.state.plan
-  if waiting then return proceed(self, waiting, request, options.answers) end
-  local value, err = make_plan(self, options.answers and "The user answers:\n" .. options.answers or request)
+  local value, err, verdict = plan_of(self, request)
   if not value then return nil, err end
-  return proceed(self, value, request)
+  local reply, wrong = proceed(self, value, request, verdict)
+  if reply and is_assuming(self) then reply.assumptions = self.assumed end
+  return reply, wrong
 end
 
 return planner

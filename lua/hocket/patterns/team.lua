@@ -1,4 +1,4 @@
---- Team: members talk in rounds over one channel, and a coordinator, the agent that has the team,
+--- Team: members discuss in rounds on one channel. Then a coordinator, which is the agent with the key `team`,
 --- writes the answer.
 ---
 ---     local hocket = require "hocket"
@@ -11,15 +11,14 @@
 ---                └──> security ───┘                └──> security ──┘
 ---                      round 1                          round 2
 ---
---- In a round all members work side by side, each in its own conversation, and first read what was
---- said since their last turn; nobody sees half a round. The rounds end when all have voted to
---- conclude, after max_rounds, or, with "coordinator_decides", when the coordinator answers: it holds
---- the rounds then, and its answer cancels what still runs. A member's failure is a message.
+--- In a round all members work in parallel, each in its own conversation. Each first reads the messages since its last turn,
+--- and never half a round. The rounds end when all members have voted to conclude, or after max_rounds. With
+--- "coordinator_decides" the coordinator starts the rounds itself; its answer ends them and cancels the members that
+--- still work. A member's failure becomes a message.
 local broker = require "hocket.broker"
 local fence = require "hocket.fence"
-local channel = require "hocket.internal.patterns.channel"
-local edge = require "hocket.internal.patterns.edge"
-local member = require "hocket.internal.patterns.member"
+local channel = require "hocket.patterns.team.channel"
+local member = require "hocket.patterns.team.member"
 local orchestrate = require "hocket.orchestrate"
 local tool = require "hocket.tool"
 
@@ -29,7 +28,7 @@ local team = {}
 ---@field members hocket.Agent[]
 ---@field termination_mode? "consensus"|"max_rounds"|"coordinator_decides" Default: consensus.
 ---@field max_rounds? integer Default: 10.
----@field max_round_bytes? integer What may be said in one round, shared out evenly. Default: 64 KiB.
+---@field max_round_bytes? integer Bytes of all messages in one round; each member gets an equal share. Default: 64 KiB.
 ---@field timeout? number Seconds for a member's turn.
 
 --- What an agent's file says.
@@ -39,7 +38,7 @@ local team = {}
 ---@internal
 function team.of(def)
   local says = def.team
-  local members, err = edge.all(def, says.members, "team")
+  local members, err = orchestrate.find_all(def, says.members, "team")
   if not members then return nil, err end
   return {
     members = members, termination_mode = says.termination_mode, max_rounds = says.max_rounds,
@@ -104,19 +103,17 @@ end
 local how = "Say what the others are to know with `broadcast`%s. What you only answer is told to them when you have broadcast nothing."
 local how_to_vote = ", and call `vote_conclude` when nothing is left to discuss"
 
--- What all members are told at first, behind their names.
+-- What all members read first, behind their names.
 local function opening_of(self)
   self.opening = self.opening or (", one of a team: %s. %s writes the answer in the end; you discuss what belongs in it.\n\n%s\n\n%s\n\n"):format(
     table.concat(self.names, ", "), self.step.def.name, request_of(self), how:format(self.mode ~= "max_rounds" and how_to_vote or ""))
   return self.opening
 end
 
-local below = "\n\n" .. fence.note
-
--- What a member is told at the beginning of a round; `where` is the same for all.
+-- What a member reads at the beginning of a round; `where` is the same for all.
 local function brief(self, one, where)
   if one.fresh then where = "You are " .. one.def.name .. opening_of(self) .. where end
-  return self.channel:since(one.cursor, not one.fresh and one.def.name, where .. "\n\n", below)
+  return self.channel:since(one.cursor, not one.fresh and one.def.name, where .. "\n\n", fence.note_for(self.step.run))
     or one.fresh and where or where .. "\n\nNobody else has said anything since your last turn."
 end
 
@@ -129,7 +126,7 @@ local function ask(self, one, where)
   if one.spec then
     orchestrate.again(one.spec, one.step, text)
   else
-    local spec, step = self.step:ask(one.def, text, "team", { memory = one.memory, closing = one.tools, member = one, timeout = self.timeout })
+    local spec, step = self.step:ask(one.def, text, "team", { memory = one.memory, closing = one.tools, member = one, timeout = self.timeout, framed = true })
     if not spec then return nil, step end
     one.spec, one.step = spec, step
   end
@@ -147,7 +144,7 @@ local function start_round(self)
   for i = 1, #self.at_work do
     local one = self.at_work[i]
     specs[i], err = ask(self, one, where)
-    if not specs[i] then return nil, edge.crossed(self.step, err, { self.step.def.name }, "team", one.def.name) end
+    if not specs[i] then return nil, orchestrate.crossed(self.step, err, { self.step.def.name }, "team", one.def.name) end
   end
   self.step:emit("round_started", { round = self.round, members = #specs })
   self.batch, err = broker.shared():batch(specs)
@@ -201,8 +198,8 @@ local function conclude(self)
     end_round(self)
   end
   finish(self, self.over)
-  return self.step:alone(("%s\n\n# DISCUSSION OF YOUR TEAM\n\n%s (%d rounds)\n\n%s\n\n%s\n\nNow write the answer to the request."):format(
-    request_of(self), endings[self.over], self.round, fence.note, self.channel:since(0, false, "", "") or "(Nobody has said anything.)"))
+  return self.step:alone(("%s\n\n# DISCUSSION OF YOUR TEAM\n\n%s (%d rounds)%s\n\n%s\n\nNow write the answer to the request."):format(request_of(self), endings[self.over], self.round,
+    fence.note_for(self.step.run), self.channel:since(0, false, "", "") or "(Nobody has said anything.)"), { framed = true })
 end
 
 local round_schema = { type = "object", properties = {
@@ -225,7 +222,7 @@ local function wait_for_round(self, seconds)
   end_round(self)
   local said = self.channel:since(self.cursor, self.step.def.name, "", "")
   self.cursor = #self.channel
-  return ("%s\n\n%s\n\n%s"):format(said or "Nobody has said anything.", fence.note, self.over
+  return ("%s%s\n\n%s"):format(said or "Nobody has said anything.", fence.note_for(self.step.run), self.over
     and endings[self.over] .. " Now write the answer." or ("Round %d of at most %d is over."):format(self.round, self.max_rounds))
 end
 
@@ -261,7 +258,7 @@ end
 -- The coordinator holds the rounds, and answers when it has heard enough.
 local function let_coordinator_decide(self)
   local reply, err = self.step:alone(("%s\n\nYou have a team: %s. Call `next_round` to let them discuss it, at most %d times. When you have heard enough write the answer.")
-    :format(request_of(self), table.concat(self.names, ", "), self.max_rounds), { pattern_tools = { next_round(self) } })
+    :format(request_of(self), table.concat(self.names, ", "), self.max_rounds), { pattern_tools = { next_round(self) }, framed = true })
   if reply then
     self:__close()
     finish(self, self.over or "coordinator_decides")
@@ -288,10 +285,14 @@ end
 ---@param coordinator hocket.Agent
 ---@param members hocket.Agent[]
 ---@param request string
----@param opts? table As for orchestrate.call; and `termination_mode`, `max_rounds`, `max_round_bytes`, `turn_timeout` (seconds for a member's turn).
+---@param opts? table As for orchestrate.call, with `termination_mode`, `max_rounds`, `max_round_bytes`, `turn_timeout` (seconds for a member's turn).
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function team.run(coordinator, members, request, opts)
+  orchestrate.argument("patterns.team.run", 1, "agent", coordinator)
+  orchestrate.argument("patterns.team.run", 2, "table", members)
+  orchestrate.argument("patterns.team.run", 3, "string|table", request)
+  orchestrate.argument("patterns.team.run", 4, "table?", opts)
   opts = opts or {}
   local settings = {
     members = members, termination_mode = opts.termination_mode, max_rounds = opts.max_rounds,

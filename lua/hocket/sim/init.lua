@@ -20,14 +20,16 @@
 ---     …/models/NAME:generateContent, …:streamGenerateContent   Gemini
 ---     …/api/chat                   Ollama
 ---
---- As the real ones do, it refuses conversations in which something does not come back as it went:
---- results without calls, calls without results, signatures that are missing or do not fit.
+--- Like real providers, it refuses inconsistent conversations: results without calls, calls without
+--- results, missing or wrong signatures.
+local arguments = require "hocket.internal.base.arguments"
 local caught = require "hocket.internal.base.caught"
 local effects = require "hocket.internal.base.effects"
 local delivery = require "hocket.internal.sim.delivery"
 local faults = require "hocket.internal.sim.faults"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
+local kept_responses = require "hocket.internal.base.lazy" "hocket.internal.sim.kept_responses"
 local random = require "hocket.internal.sim.random"
 local scripts = require "hocket.internal.sim.scripts"
 local server = require "hocket.internal.core.server"
@@ -75,6 +77,7 @@ local MAX_COUNTED = 65536
 ---@return table? script
 ---@return hocket.Error?
 function sim.load(path)
+  arguments("sim.load", 1, "string", path)
   return scripts.load(path)
 end
 
@@ -142,7 +145,7 @@ local function plan_of(state, protocol, request, reply, generator)
   local fault, wrong = draw_fault(state, reply, generator)
   if wrong then return error_plan(protocol, 500, wrong) end
   local harm = { protocol = protocol, request = request, random = generator, wait = option(reply, state, "retry_after"),
-    now = state.seed and SEEDED_NOW or math.floor(system.wall()), fragment = option(reply, state, "fragment") }
+    now = state.seed and SEEDED_NOW or math.floor(system.wall()), fragment = option(reply, state, "fragment"), kept = state.kept }
   local plan
   if is_set(reply.status) then
     plan = error_plan(protocol, reply.status, reply.error or "a scripted error", reply.headers)
@@ -191,7 +194,7 @@ local function answer(state, protocol, http)
   if type(body) ~= "table" then
     return error_plan(protocol, 400, err and err.message or "the body is no JSON object")
   end
-  local ok, request, wrong = pcall(protocol.read, body, http)
+  local ok, request, wrong = pcall(protocol.read, body, http, state.kept)
   if not ok and caught.no_memory(request) then error(request, 0) end
   if not ok then return error_plan(protocol, 400, "the request has not the form that is expected: " .. tostring(request)) end
   if not request then return error_plan(protocol, 400, wrong) end
@@ -253,7 +256,7 @@ local function new_state(script, options)
   if api and not strict.knows(api) then
     return nil, { code = "invalid", message = ("strict: there is no API '%s' (there are: openai, anthropic, gemini, mistral, llamacpp, vllm)"):format(tostring(api)) }
   end
-  return { script = script, options = options, seed = options.seed or script.seed, faults = chosen, counts = {}, counted = 0,
+  return { script = script, options = options, seed = options.seed or script.seed, faults = chosen, counts = {}, counted = 0, kept = kept_responses.new(),
     random = random.new(new_seed()) }
 end
 
@@ -295,17 +298,19 @@ local function serve(script, options)
 end
 
 --- Serves a script. Must run inside a fiber, whose end also ends the server.
----@param script table As from sim.load, or {reply = function}.
+---@param script table|fun(request: table): any As from sim.load, or {reply = function}.
 ---@param options? {port?: integer, address?: string, latency?: number, pause?: number, fragment?: integer, fault?: string, fault_rate?: number, seed?: integer, retry_after?: number, window?: integer, strict?: string} strict: whose refusals are played: openai, anthropic, gemini, mistral, llamacpp, vllm. window: tokens that a request may have; a longer one is refused as providers do.
 ---@return {base: string, root: string, port: integer, close: fun()}? served `base` ends with /v1, `root` with the port.
 ---@return hocket.Error?
 function sim.serve(script, options)
+  arguments("sim.serve", 1, "table|function", script)
+  arguments("sim.serve", 2, "table?", options)
   local made, err = serve(script, options or {})
   if not made then return nil, err end
   return made
 end
 
-local served = {} -- one server per process for each script, by its path; "": the one that is built in
+local served = {} -- one server per process for each script, by its path; "": the one built in
 
 -- What the program has set for all runs; else the run's own script: that of its target, once it was chosen and trusted.
 local function chosen_path()

@@ -1,14 +1,14 @@
 --- Scripted models for teams that plan and dispatch: what to plan, what to write and how to merge.
 ---
 ---     local script = require "hocket.sim.team" {
----       plan = function(wish, specialists) return { { text = "Find what there is on: " .. wish, assigned_to = specialists[1] } } end,
+---       plan = function(wish, specialists) return { { text = "Find what exists on: " .. wish, assigned_to = specialists[1] } } end,
 ---       write = function(agent) return { { slot = { day = 1 }, content = "What " .. agent .. " found." } } end,
 ---       merge = function(_, entries) return entries[1].text end,
 ---       answer = function(document) return document end,
 ---     }
 ---     print(type(script.reply))       -- in sim.lua: return it
 ---
---- It makes the calls that a facilitator and its specialists make. Of a request the first 2,000 bytes are looked at, so
+--- It makes the calls that a facilitator and its specialists make. Of a request the first 2,000 bytes are checked, so
 --- that a long one costs a script no more than a short one.
 local fence = require "hocket.fence"
 local cut = require "hocket.internal.base.truncate"
@@ -264,9 +264,18 @@ local function reply_in_pattern(request)
   if request.tools.next_round then return { calls = { { name = "next_round" } } } end
 end
 
+-- What the built-in assistant says to a newcomer who has no model yet: an echo of the question would help nobody.
+local without_model = [[
+(simulated) I cannot answer that yet, because no model is connected.
+
+- Connect one: `export OPENAI_API_KEY=...` (or `ANTHROPIC_API_KEY` ...), or start Ollama. Then ask again.
+- See a team at work without a key: `hocket new my-team`, then `hocket run my-team "Should we move to a four-day week?"`
+- Read: `hocket help tutorial/tutorial`, or `hocket help topics` for all pages.]]
+
 function defaults.other(request)
   local turn = reply_in_pattern(request)
   if turn then return turn end
+  if request.system:find("You help a person with the work in their folder.", 1, true) then return { text = without_model } end
   if request.schema then return { text = json.encode(example(request.schema)) } end
   return { text = ("(simulated) You said: %s"):format(request.last.text) }
 end

@@ -13,6 +13,7 @@
 ---
 --- A failing agent never raises, and never ends its caller: that may try otherwise, or do it itself.
 --- Registers `tools: [delegate_to_agent]`, which stands in for the toolset `delegate`.
+local arguments = require "hocket.internal.base.arguments"
 local fence = require "hocket.fence"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
@@ -42,7 +43,7 @@ local function input_for(task, context, from)
   if context == nil then return task end
   local text = type(context) == "string" and context or json.encode(context)
   if text:find "^%s*$" or text == "{}" then return task end
-  return ("%s\n\n## CONTEXT\n\n%s\n\n%s"):format(task, fence.wrap("context", from or "the caller", text), fence.note)
+  return ("%s\n\n## CONTEXT\n\n%s%s"):format(task, fence.wrap("context", from or "the caller", text), fence.note_for(orchestrate.current_run()))
 end
 
 local function message_of(err)
@@ -57,7 +58,7 @@ end
 ---@field agent_name string Whom the task was given to.
 ---@field task_type string
 ---@field result string Its answer; empty when it failed.
----@field metadata {answered_by?: string, finish?: string, usage?: table, seconds: number, code?: string, partial?: string, agent?: string, path?: string[]} answered_by: who spoke last, after handoffs; code: of the error; agent: who failed, where others were given the work, and path: who was at work until then; partial: what there is of an answer that is not a whole one.
+---@field metadata {answered_by?: string, finish?: string, usage?: table, seconds: number, code?: string, partial?: string, agent?: string, path?: string[]} answered_by: who spoke last, after handoffs; code: of the error; agent: who failed, where others were given the work, and path: who was at work until then; partial: what is there of an answer that is not a whole one.
 ---@field success boolean
 ---@field error? string
 
@@ -69,8 +70,12 @@ end
 ---@param opts? table As for orchestrate.call; and `task_type`, `from` (who hands the context over).
 ---@return hocket.AgentResponse
 function delegation.to_agent(agent, task, context, opts)
+  arguments("to_agent", 1, "agent", agent)
+  arguments("to_agent", 2, "string", task)
+  arguments("to_agent", 3, "string|table?", context)
+  arguments("to_agent", 4, "table?", opts)
   opts = opts or {}
-  local call, began = setmetatable({ trigger = "delegate", subject = task }, { __index = opts }), fiber.now()
+  local call, began = setmetatable({ trigger = "delegate", subject = task, framed = context ~= nil }, { __index = opts }), fiber.now()
   local ok, reply, err = pcall(orchestrate.call, agent, input_for(task, context, opts.from), call)
   if fiber.self():cancelled() then error(reply, 0) end
   if not ok then reply, err = nil, reply end
@@ -89,9 +94,9 @@ local function schema_of(names)
   return {
     type = "object", required = { "agent", "task" },
     properties = json.object {
-      { "agent", { type = "string", enum = names, description = "Who is to do it" } },
-      { "task", { type = "string", minLength = 1, description = "What is to be done, in full: it does not see your conversation" } },
-      { "context", { type = { "object", "string" }, description = "What it has to know besides: findings, requirements, the plan" } },
+      { "agent", { type = "string", enum = names } },
+      { "task", { type = "string", minLength = 1, description = "In full: it does not see your conversation" } },
+      { "context", { type = { "object", "string" }, description = "What it has to know besides" } },
     },
   }
 end
@@ -117,9 +122,8 @@ function delegation.tool(env)
   end
   return tool {
     steps = true, name = "delegate_to_agent", says = "task",
-    description = "Give a specialist a task and wait for its answer: {agent_name, task_type, result, metadata, success, error}. "
-      .. "When success is false decide yourself what to do then. Several calls in one turn work side by side.",
-    parameters = schema_of(env.agent.agents),
+    description = "Give a specialist a task and wait for its answer. Several calls in one turn work side by side.",
+    parameters = schema_of(env.agent.agents), former = "delegate_to_agent",
     run = function(args)
       return shown(delegation.to_agent(env.team[args.agent], args.task, args.context, {
         from = env.agent.name, model = env.model, allowed = env.allowed, max_depth = DEPTH,

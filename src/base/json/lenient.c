@@ -7,6 +7,7 @@
  * things (a number such as 007, a text that is cut) is none. */
 #include "base/json/lenient.h"
 
+#include "base/bytes.h"
 #include "base/json/read.h"
 #include "base/utf8.h"
 
@@ -315,19 +316,6 @@ static int read_all(const char *p, const char *end, struct hocket__buf *out)
     return outcome(&s, p);
 }
 
-static const char *find(const char *p, const char *end, const char *needle, size_t n)
-{
-    while ((size_t) (end - p) >= n) {
-        const char *hit = memchr(p, needle[0], (size_t) (end - p) - n + 1);
-        if (!hit)
-            return NULL;
-        if (memcmp(hit, needle, n) == 0)
-            return hit;
-        p = hit + 1;
-    }
-    return NULL;
-}
-
 #define FENCE "```"
 
 /* The inside of the next fence from p on: true, and *p behind it. Its first line may name a
@@ -336,13 +324,13 @@ static const char *find(const char *p, const char *end, const char *needle, size
  * and the whole text is looked through (anywhere). */
 static bool next_fence(const char **p, const char *end, struct hocket__str *inside)
 {
-    const char *open = find(*p, end, FENCE, 3);
+    const char *open = hocket__find(*p, (size_t) (end - *p), FENCE, 3);
     if (!open)
         return false;
     const char *from = open + 3;
     while (from < end && in_word(*from))
         from++;
-    const char *close = find(from, end, FENCE, 3);
+    const char *close = hocket__find(from, (size_t) (end - from), FENCE, 3);
     if (!close)
         return false;
     *inside = hocket__str(from, (size_t) (close - from));

@@ -13,8 +13,8 @@
  * a backslash in front of what needs none, which stays; True, False, None.
  *
  * The text is hostile: nesting is bounded as the strict reader's for Lua is, and the work by a
- * small multiple of the text's length, however many braces it has that lead nowhere. Behind such
- * work no further value is looked for. */
+ * small multiple of the text's length, however many braces it has that lead nowhere. After such
+ * work the reader looks for no further value. */
 #pragma once
 
 #include "base/buf.h"

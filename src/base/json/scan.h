@@ -86,7 +86,7 @@ static inline size_t hocket__json_copy_plain(char *out, const char *p, const cha
     return (size_t) (p - from);
 }
 
-/* Whether all of n bytes are plain: of a short text, whose last bytes are looked at in one go. */
+/* Whether all of n bytes are plain: for a short text, whose last bytes it checks together. */
 static inline int hocket__json_all_plain(const char *p, size_t n)
 {
     uint64_t w;

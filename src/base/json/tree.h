@@ -27,8 +27,8 @@ hocket_json *hocket__tree_parse(struct hocket__str text, int max_depth, struct h
 hocket_json *hocket__tree_new(const struct hocket_allocator *a, struct hocket__str text,
     int max_depth, struct hocket_error *err);
 
-/* All of these accept NULL: its type is NULL, its texts are empty. So are the texts of
- * values of another type. */
+/* These functions accept NULL: its type is NULL, its texts are empty. So are the texts of values of
+ * another type. */
 enum hocket__tree_type hocket__tree_type(const hocket_json *v);
 struct hocket__str hocket__tree_str(const hocket_json *v); /* of a string; may hold NUL */
 struct hocket__str hocket__tree_number_text(const hocket_json *v);

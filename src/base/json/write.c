@@ -2,8 +2,8 @@
  * member in between cannot break it.
  *
  * Texts that need no escape, which most do not, are copied in one piece; in others each byte is
- * looked at, and what is no UTF-8 becomes replacement characters: what is written here can always
- * be read. */
+ * checked, and bytes that are not UTF-8 become replacement characters. So every reader accepts the
+ * output. */
 #include "base/json/write.h"
 
 #include "base/json/scan.h"
@@ -102,8 +102,8 @@ static const char *add_ascii(struct hocket__buf *b, const char *p, const char *e
     return p;
 }
 
-/* Texts have a line end every few bytes, JSON inside of a text a quote: what is plain is copied
- * while it is looked at, and room is looked for seldom. */
+/* Texts have a line end every few bytes, JSON inside of a text a quote: plain bytes are copied
+ * while they are scanned, and the buffer's room is checked seldom. */
 void hocket__jw_escape(struct hocket__buf *b, struct hocket__str s)
 {
     if (s.n == 0) /* its pointer may be NULL */

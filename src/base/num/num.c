@@ -13,8 +13,8 @@
  * no point is ever shown to it: it gets whole digits and an exponent ("314e-2"), and of
  * what it prints only the digits are taken. */
 
-/* No double lies so near the middle of two that more digits than this decide, when
- * one more that is not zero stands for all that follow (767 are needed). */
+/* No double lies so near the middle of two that more digits than this decide, when one more nonzero
+ * digit stands for all further digits (767 are needed). */
 #define DIGITS_MAX  780
 #define EXACT_POWER 22 /* 10^22 is the last power of ten that a double holds exactly */
 

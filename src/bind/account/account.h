@@ -18,7 +18,7 @@ struct hocket__lua_accounts {
     size_t n_open, cap_open;
 };
 
-/* What there is to end when whoever has opened it is gone. */
+/* What has to end when its opener is gone. */
 struct hocket__account_open {
     enum hocket__account_op op; /* that ends it: CLOSE or SETTLE */
     uint64_t id;
@@ -77,10 +77,5 @@ int hocket__account_l_price(lua_State *L);
 /* NULL for nil. */
 const struct hocket__price *hocket__opt_price(lua_State *L, int arg);
 
-/* look.c */
 /* Pushes the total of an account as a table; nil when it is not known (any more). */
 void hocket__account_push_usage(lua_State *L, const struct hocket__lua_accounts *a, uint64_t id);
-int hocket__account_l_usage(lua_State *L);
-int hocket__account_l_seconds(lua_State *L);
-int hocket__account_l_tree(lua_State *L);
-int hocket__account_l_tree_json(lua_State *L);

@@ -98,6 +98,16 @@ static int l_attach(lua_State *L)
     return 0;
 }
 
+/* b:allow(n): from now on so many more tasks may be created */
+static int l_allow(lua_State *L)
+{
+    struct board *b = check_board(L);
+    lua_Integer n = luaL_checkinteger(L, 2);
+    luaL_argcheck(L, n >= 0 && n <= 100000, 2, "a number from 0 to 100000 expected");
+    hocket__board_allow(b->board, (size_t) n);
+    return 0;
+}
+
 static int l_gc(lua_State *L)
 {
     struct board *b = hocket__gc_userdata(L, l_gc);
@@ -239,12 +249,9 @@ static int l_complete(lua_State *L)
     if (hocket__board_complete(b->board, agent, by, own, id, result, &done, &err) < 0)
         return hocket__fail(L, &err);
     lua_createtable(L, 0, 3);
-    lua_pushinteger(L, done.id);
-    lua_setfield(L, -2, "id");
-    lua_pushboolean(L, done.corrected);
-    lua_setfield(L, -2, "corrected");
-    lua_pushboolean(L, done.already);
-    lua_setfield(L, -2, "already");
+    hocket__set_int(L, "id", done.id);
+    hocket__set_bool(L, "corrected", done.corrected);
+    hocket__set_bool(L, "already", done.already);
     return 1;
 }
 
@@ -367,6 +374,7 @@ static int l_len(lua_State *L)
 static const luaL_Reg functions[] = { { "new", l_new }, { "ids", l_ids }, { NULL, NULL } };
 static const luaL_Reg methods[] = {
     { "attach", l_attach },
+    { "allow", l_allow },
     { "create", l_create },
     { "start", l_start },
     { "complete", l_complete },

@@ -4,7 +4,7 @@
  *   submit.c      tables that describe jobs, and jobs that are made of them
  *   job.c         what a job's function is given: fields, notes, its account
  *   work.c        the dispatcher: jobs start, and go on; what a job's function came to
- *   wait.c        waits, which hold no slot, and those that would never end
+ *   wait.c        waits, which hold no slot, and the detection of waits that would never end
  *   tell.c        events, in the journal of the job's run or for functions of Lua; what is known of jobs, and their results
  *
  * A job is one userdata, from when it is submitted until the broker forgets it. The broker keeps
@@ -23,7 +23,6 @@ struct hocket__lua_journal;
 
 struct hocket__lua_broker {
     struct hocket__runtime *rt;
-    struct hocket__job_store *store;
     struct hocket__broker *broker;
     struct hocket__clock *clock; /* of the times of its jobs; NULL: the host's */
     /* What the callbacks of the broker took note of, for hocket__jobs_follow and l_take. */
@@ -98,13 +97,14 @@ struct hocket__lua_job {
 struct hocket__job_wait {
     struct hocket__lua_broker *b;
     struct hocket__lua_job *job;   /* whose fiber waits, and holds no slot for it; NULL: nobody's */
-    struct hocket__job_wait *next; /* of the job's, while it waits for jobs or wants the slot */
+    struct hocket__lua_job *holds; /* the same, or one of another broker, which keeps its slot */
+    struct hocket__job_wait *next; /* of `holds`, while it waits for jobs or wants the slot */
     uint64_t fence, token;
     const uint64_t *ids; /* what it waits for; on the stack, too */
     size_t n;
-    uint64_t
-        waited; /* the job that is waited for, to be cancelled when the wait is given up; or 0 */
-    int64_t due_ms; /* on the clock of the run's work; 0: never */
+    uint64_t waited; /* the awaited job, which is cancelled when the wait is given up; or 0 */
+    uint64_t reads;  /* the job whose next event it waits for; or 0 */
+    int64_t due_ms;  /* on the clock of the run's work; 0: never */
     enum hocket__wait_mode mode;
     bool left;   /* it is counted among the job's waiters */
     bool waits;  /* the broker has it */
@@ -150,7 +150,7 @@ struct hocket__fiber *hocket__job_fiber(const struct hocket__lua_job *j);
 void hocket__job_adopt(const struct hocket__lua_broker *b, uint64_t id);
 /* Pushes its userdata; the broker's is at `at`. */
 void hocket__job_push(lua_State *L, int at, const struct hocket__lua_job *j);
-/* The job that the running fiber works for, when it is one of this broker's that goes on; pushed. */
+/* The job that the running fiber works for, when it is one of this broker's (NULL: of any); pushed. */
 struct hocket__lua_job *hocket__job_here(lua_State *L, struct hocket__lua_broker *b);
 /* The number of the run that the running fiber belongs to, or 0. */
 uint64_t hocket__run_here(lua_State *L);
@@ -191,6 +191,7 @@ int hocket__broker_l_give_up(lua_State *L);
 int hocket__broker_l_wait(lua_State *L); /* wait.c */
 int hocket__broker_l_wait_for(lua_State *L);
 int hocket__broker_l_call(lua_State *L);
+int hocket__broker_l_await_event(lua_State *L);
 int hocket__broker_l_leave(lua_State *L);
 int hocket__broker_l_come_back(lua_State *L);
 int hocket__broker_l_take_told(lua_State *L); /* tell.c */

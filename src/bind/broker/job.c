@@ -158,7 +158,7 @@ static int l_touch(lua_State *L)
 /* Bytes of one note. */
 #define NOTE 4000
 
-/* The job is the first argument. One that is over has nobody to tell. */
+/* The job is the first argument. A job that has ended reports to nobody. */
 static void note(
     lua_State *L, struct hocket__lua_job *j, enum hocket__broker_note kind, struct hocket__str text)
 {
@@ -225,7 +225,7 @@ static uint64_t account_above(lua_State *L, const struct hocket__lua_job *j)
         return account_around(L, j);
     if (!known || known->home != j->home)
         return ROOT;
-    /* accounts above are opened first, and a job's own only under one that is open */
+    /* parent accounts are opened first, and a job's own account only below an open one */
     if (known->account)
         return known->account;
     hocket__need_stack(L, 12);
@@ -342,8 +342,7 @@ static void push_numbers(lua_State *L)
 {
     lua_newtable(L);
     for (int i = 0; field_names[i]; i++) {
-        lua_pushinteger(L, i);
-        lua_setfield(L, -2, field_names[i]);
+        hocket__set_int(L, field_names[i], i);
     }
 }
 
@@ -370,8 +369,7 @@ void hocket__open_job(lua_State *L)
     lua_insert(L, -2);
     lua_pushcclosure(L, l_newindex, 2);
     lua_setfield(L, -2, "__newindex");
-    lua_pushstring(L, hocket__job_meta);
-    lua_setfield(L, -2, "__name");
+    hocket__set_cstr(L, "__name", hocket__job_meta);
     lua_pushliteral(L, "locked");
     lua_setfield(L, -2, "__metatable");
     lua_rawsetp(L, LUA_REGISTRYINDEX, hocket__job_meta);

@@ -101,7 +101,7 @@ struct hocket__lua_job *hocket__job_here(lua_State *L, struct hocket__lua_broker
         return NULL;
     if (lua_isuserdata(L, -1)) {
         struct hocket__lua_job *j = hocket__check_job(L, lua_gettop(L));
-        if (j->home->broker == b)
+        if (!b || j->home->broker == b)
             return j;
     }
     lua_pop(L, 1);
@@ -144,12 +144,9 @@ static int l_gc(lua_State *L)
         dispatcher->on_done = NULL;
     if (b->broker)
         hocket__broker_free(b->broker);
-    if (b->store)
-        b->store->ops->close(b->store);
     hocket__clock_unref(b->clock);
     b->clock = NULL;
     b->broker = NULL;
-    b->store = NULL;
     hocket__broker_forget_told(b);
     return 0;
 }
@@ -169,7 +166,7 @@ static struct hocket__broker_options read_options(lua_State *L)
     return o;
 }
 
-/* new{max_running=, max_jobs=, max_depth=} -> broker, with the memory store */
+/* new{max_running=, max_jobs=, max_depth=} -> broker */
 static int l_new(lua_State *L)
 {
     struct hocket__runtime *rt = hocket__runtime(L);
@@ -188,8 +185,7 @@ static int l_new(lua_State *L)
     hocket__job_push_work(L);
     lua_setiuservalue(L, -2, HOCKET__BROKER_WORK);
     struct hocket__broker_hooks hooks = hocket__broker_lua_hooks(b);
-    if (hocket__job_store_memory_new(rt->alloc, &b->store) < 0
-        || hocket__broker_new(rt->alloc, &o, b->store, &hooks, &b->broker) < 0)
+    if (hocket__broker_new(rt->alloc, &o, &hooks, &b->broker) < 0)
         return hocket__raise_nomem(L);
     return 1;
 }
@@ -198,18 +194,17 @@ static int l_new(lua_State *L)
 static int l_numbers(lua_State *L)
 {
     struct hocket__lua_broker *b = hocket__check_broker(L);
-    uint64_t next = 1;
-    if (!b->store || b->store->ops->ids(b->store, 0, &next) < 0)
+    if (!b->broker)
         return 0;
     if (lua_isnoneornil(L, 2)) {
-        lua_pushinteger(L, (lua_Integer) next - 1);
+        lua_pushinteger(L, (lua_Integer) hocket__broker_last_id(b->broker));
         lua_pushinteger(L, (lua_Integer) b->random);
         return 2;
     }
     lua_Integer last = luaL_checkinteger(L, 2);
     b->random = (uint64_t) luaL_checkinteger(L, 3);
-    if (last >= (lua_Integer) next)
-        b->store->ops->ids(b->store, (size_t) (last - (lua_Integer) next + 1), &next);
+    if (last > 0)
+        hocket__broker_pass_ids(b->broker, (uint64_t) last);
     return 0;
 }
 
@@ -217,12 +212,13 @@ static int l_numbers(lua_State *L)
 static int l_take_ids(lua_State *L)
 {
     struct hocket__lua_broker *b = hocket__check_broker(L);
-    uint64_t first = 0;
     lua_Integer n = luaL_checkinteger(L, 2);
     luaL_argcheck(L, n >= 0 && n <= HOCKET__JOBS_MAX, 2, "0 to 1000 expected");
-    if (!b->store || b->store->ops->ids(b->store, (size_t) n, &first) < 0)
+    if (!b->broker)
         return hocket__raise_nomem(L);
-    lua_pushinteger(L, (lua_Integer) first);
+    uint64_t last = hocket__broker_last_id(b->broker);
+    hocket__broker_pass_ids(b->broker, last + (uint64_t) n);
+    lua_pushinteger(L, (lua_Integer) last + 1);
     return 1;
 }
 
@@ -343,7 +339,7 @@ static int l_forget_run(lua_State *L)
     return answered(L, rc, &err);
 }
 
-/* b:watch(id): functions of Lua are told of its events from now on, by take_told */
+/* b:watch(id): functions of Lua get its events from now on, by take_told */
 static int l_watch(lua_State *L)
 {
     struct hocket__lua_broker *b = hocket__check_broker(L);
@@ -374,6 +370,7 @@ static const luaL_Reg methods[] = {
     { "wait", hocket__broker_l_wait },
     { "wait_for", hocket__broker_l_wait_for },
     { "call", hocket__broker_l_call },
+    { "await_event", hocket__broker_l_await_event },
     { "leave", hocket__broker_l_leave },
     { "come_back", hocket__broker_l_come_back },
     { "shut", l_shut },

@@ -1,9 +1,8 @@
 /* Submitting: a table becomes a job of Lua and one of the broker. What belongs to Lua (functions,
  * values) goes into the user values of the one, the rest into the other, which copies it.
  *
- * All that can raise (the reading of the tables, copies of values) happens before the broker hears
- * of the jobs: what was made until then is garbage and needs no taking back. Several jobs of one
- * call are submitted all or none. */
+ * Everything that can raise (reading the tables, copies of values) happens before the broker gets the jobs: what
+ * was made until then is garbage and needs no taking back. Several jobs of one call are submitted all or none. */
 #include "bind/account/account.h"
 
 #include "bind/broker/broker_impl.h"
@@ -377,7 +376,7 @@ static void copy_missing(lua_State *L, int from)
     }
 }
 
-/* Pushes all that the context at `here` has and inherits as a table of its own: who outlives its
+/* Pushes everything that the context at `here` has and inherits as a table of its own: who outlives its
  * submitter, and submits its successor, would make a chain of them without an end. */
 static void push_fresh_context(lua_State *L, int here)
 {
@@ -418,7 +417,7 @@ static struct hocket__job_home *push_home(lua_State *L, struct hocket__lua_broke
     return home_new(L, b);
 }
 
-/* Whose job a new one is: the one that is named, else the one that submits it. */
+/* The parent of a new job: the named job, else the one that submits it. */
 static struct hocket__lua_job *push_parent(
     lua_State *L, struct hocket__lua_broker *b, int idx, const struct reading *r)
 {
@@ -486,14 +485,13 @@ static size_t read_all(lua_State *L, struct hocket__lua_broker *b, int idx, int 
 /* The next n jobs have numbers that somebody else gives, where it is so: what is raised leaves jobs that nobody submits. */
 static void take_numbers(lua_State *L, struct hocket__lua_broker *b, size_t n)
 {
-    uint64_t next;
     hocket__need_stack(L, 4);
     if (lua_getiuservalue(L, 1, HOCKET__BROKER_NUMBERS) == LUA_TFUNCTION) {
         lua_pushinteger(L, (lua_Integer) n);
         lua_call(L, 1, 1);
-        uint64_t first = (uint64_t) luaL_checkinteger(L, -1);
-        if (b->store->ops->ids(b->store, 0, &next) == 0 && next < first)
-            b->store->ops->ids(b->store, (size_t) (first - next), &next);
+        lua_Integer first = luaL_checkinteger(L, -1);
+        if (first > 0)
+            hocket__broker_pass_ids(b->broker, (uint64_t) first - 1);
     }
     lua_pop(L, 1);
 }

@@ -283,13 +283,12 @@ void hocket__jobs_follow(lua_State *L, int at, struct hocket__lua_broker *b)
 /* What is known of jobs: their records, their results, each once, and their notes.
  *
  * A result is a Lua value where the one who waits is in this state, and JSON in the record, which
- * outlives both. Whoever reads a result is noted, so that nobody is told of it a second time. */
+ * outlives both. Whoever reads a result is noted, so that nobody gets it a second time. */
 
 static void set_id(lua_State *L, const char *name, uint64_t v)
 {
     if (v > 0) {
-        lua_pushinteger(L, (lua_Integer) v);
-        lua_setfield(L, -2, name);
+        hocket__set_int(L, name, (lua_Integer) v);
     }
 }
 
@@ -299,8 +298,7 @@ int hocket__job_fail(lua_State *L, const char *code, const char *fmt, uint64_t i
 {
     lua_pushnil(L);
     lua_createtable(L, 0, 2);
-    lua_pushstring(L, code);
-    lua_setfield(L, -2, "code");
+    hocket__set_cstr(L, "code", code);
     lua_pushfstring(L, fmt, (lua_Integer) id, word);
     lua_setfield(L, -2, "message");
     hocket__mark_error(L);
@@ -335,8 +333,7 @@ static int push_failure(lua_State *L, const struct hocket__job *record)
 {
     lua_pushnil(L);
     lua_createtable(L, 0, 3);
-    lua_pushstring(L, code_of(record));
-    lua_setfield(L, -2, "code");
+    hocket__set_cstr(L, "code", code_of(record));
     if (record->error.n > 0)
         hocket__push_str(L, record->error);
     else
@@ -375,7 +372,7 @@ int hocket__broker_l_result(lua_State *L)
     return hocket__job_push_result(L, hocket__check_broker(L), hocket__job_id_at(L, 2));
 }
 
-/* b:has_ended(id): also one that is not known any more */
+/* b:has_ended(id): true also for a forgotten job */
 int hocket__broker_l_has_ended(lua_State *L)
 {
     struct hocket__lua_broker *b = hocket__check_broker(L);
@@ -414,8 +411,7 @@ static void set_notes(lua_State *L, struct hocket__lua_broker *b, uint64_t id)
     for (size_t i = 0; i < n; i++) {
         lua_createtable(L, 0, 3);
         set_id(L, "seq", notes[i].seq);
-        lua_pushstring(L, notes[i].kind == HOCKET__NOTE_LOG ? "log" : "progress");
-        lua_setfield(L, -2, "kind");
+        hocket__set_cstr(L, "kind", notes[i].kind == HOCKET__NOTE_LOG ? "log" : "progress");
         hocket__set_str(L, "text", notes[i].text);
         lua_rawseti(L, -2, (lua_Integer) i + 1);
     }
@@ -430,13 +426,10 @@ static void set_texts(lua_State *L, const struct hocket__job *j)
     hocket__set_str(L, "result", j->result);
     hocket__set_str(L, "error", j->error);
     hocket__set_str(L, "usage", j->usage);
-    lua_pushstring(L, hocket__job_state_outward(j->state));
-    lua_setfield(L, -2, "status");
-    lua_pushstring(L, hocket__job_state_word(j->state));
-    lua_setfield(L, -2, "state");
+    hocket__set_cstr(L, "status", hocket__job_state_outward(j->state));
+    hocket__set_cstr(L, "state", hocket__job_state_word(j->state));
     if (j->status < 0) {
-        lua_pushstring(L, hocket_status_word(j->status));
-        lua_setfield(L, -2, "code");
+        hocket__set_cstr(L, "code", hocket_status_word(j->status));
     }
 }
 
@@ -446,8 +439,7 @@ static void set_seconds(
     if (j->started_ms == HOCKET__NEVER)
         return;
     int64_t end = j->finished_ms != HOCKET__NEVER ? j->finished_ms : hocket__broker_now(b);
-    lua_pushnumber(L, (double) (end - j->started_ms) / 1000);
-    lua_setfield(L, -2, "seconds");
+    hocket__set_number(L, "seconds", (double) (end - j->started_ms) / 1000);
 }
 
 /* b:poll(id) -> {id, run, parent, agent, state, status, final, attempt, data, result, error, usage,
@@ -465,8 +457,7 @@ int hocket__broker_l_poll(lua_State *L)
     set_id(L, "attempt", j->attempt);
     set_id(L, "cause", j->cause);
     set_texts(L, j);
-    lua_pushboolean(L, hocket__job_is_final(j->state));
-    lua_setfield(L, -2, "final");
+    hocket__set_bool(L, "final", hocket__job_is_final(j->state));
     set_seconds(L, b, j);
     set_notes(L, b, j->id);
     return 1;
@@ -482,7 +473,7 @@ static bool is_background(const struct hocket__lua_broker *b, uint64_t id)
     return j && j->background;
 }
 
-/* Appends those that are in the background to the list on top, which has `count`. */
+/* Appends the background jobs to the list on top, which has `count` elements. */
 static lua_Integer add_ids(lua_State *L, const struct hocket__lua_broker *b, const uint64_t *ids,
     size_t n, lua_Integer count)
 {
@@ -542,10 +533,9 @@ int hocket__broker_l_counts(lua_State *L)
         hocket__broker_counts(b->broker, (uint64_t) luaL_optinteger(L, 2, 0));
     lua_createtable(L, 0, HOCKET__JOB_STATE_COUNT + 1);
     for (int s = 0; s < HOCKET__JOB_STATE_COUNT; s++) {
-        lua_pushinteger(L, (lua_Integer) c.of[s]);
-        lua_setfield(L, -2, hocket__job_state_word((enum hocket__job_state) s));
+        hocket__set_int(
+            L, hocket__job_state_word((enum hocket__job_state) s), (lua_Integer) c.of[s]);
     }
-    lua_pushinteger(L, (lua_Integer) c.slots);
-    lua_setfield(L, -2, "slots");
+    hocket__set_int(L, "slots", (lua_Integer) c.slots);
     return 1;
 }

@@ -42,14 +42,14 @@ static void enlist(struct hocket__job_wait *w)
     if (w->listed)
         return;
     w->listed = true;
-    w->next = w->job->waits;
-    w->job->waits = w;
+    w->next = w->holds->waits;
+    w->holds->waits = w;
 }
 
 /* A job has few fibers that wait. */
 static void delist(struct hocket__job_wait *w)
 {
-    struct hocket__job_wait **at = w->listed ? &w->job->waits : NULL;
+    struct hocket__job_wait **at = w->listed ? &w->holds->waits : NULL;
     while (at && *at != w)
         at = &(*at)->next;
     if (at)
@@ -71,14 +71,20 @@ static void unwant(struct hocket__job_wait *w)
         delist(w);
 }
 
-/* The job is on top of the stack; pops it. Those of its fibers that want the slot have to go on
- * without. */
+/* The job is on top of the stack; pops it. */
+static void hold(lua_State *L, int at, struct hocket__job_wait *w, struct hocket__lua_job *j)
+{
+    lua_setiuservalue(L, at, WAIT_JOB);
+    w->holds = j;
+    w->fence = j->fence;
+}
+
+/* The same. Those of its fibers that want the slot have to go on without. */
 static void leave(lua_State *L, int at, struct hocket__job_wait *w, struct hocket__lua_job *j)
 {
     struct hocket_error err;
-    lua_setiuservalue(L, at, WAIT_JOB);
+    hold(L, at, w, j);
     w->job = j;
-    w->fence = j->fence;
     w->left = true;
     j->waiters++;
     /* It is about to get the slot that it gives away again here: who wanted it goes on
@@ -132,11 +138,10 @@ int hocket__job_regain(lua_State *L, int job, lua_KContext ctx, lua_KFunction k)
     int at = lua_gettop(L);
     lua_toclose(L, at);
     w->job = j;
-    w->fence = j->fence;
     w->after = k;
     w->ctx = ctx;
     lua_pushvalue(L, job);
-    lua_setiuservalue(L, at, WAIT_JOB);
+    hold(L, at, w, j);
     return regain(L, LUA_OK, at);
 }
 
@@ -146,7 +151,7 @@ static int l_close(lua_State *L)
 {
     struct hocket__job_wait *w = lua_touserdata(L, 1);
     struct hocket_error err;
-    bool waits = w->waits;
+    bool waits = w->waits && w->reads == 0;
     w->waits = false;
     come_back(w);
     unwant(w);
@@ -210,12 +215,13 @@ int hocket__broker_l_come_back(lua_State *L)
 /* Jobs that wait for each other in a ring, and so for ever. A wait that would close one is refused
  * when it begins, for nothing that happens later could end it but a deadline or a cancel.
  *
- *     job ──waits for──> job ──comes after──> job ──waits for──> the first
+ *     job ──waits for──> job ──comes after──> job ──reads the events of──> the first
  *
- * A wait counts where it holds its job up for certain: it has no timeout, is not for any of
- * several, and its fiber is the job's own or one that this waits for. So nothing is refused that
- * could have ended; what begins to hold a job up later (a fiber that is joined when it waits
- * already) is not seen. */
+ * The jobs may be of several brokers. A wait counts where it holds its job up for certain: it has no
+ * timeout, is not for any of several, and its fiber is the job's own or one that this waits for. Who
+ * reads a job's events waits for that job where no other fiber of it, and no open job below it, is
+ * there to report something. So nothing is refused that could have ended; what begins to hold a job
+ * up later (a fiber that is joined when it waits already) is not seen. */
 
 /* ---- What holds a job up ------------------------------------------------------------------------ */
 
@@ -255,7 +261,7 @@ static bool is_open(const struct hocket__lua_broker *b, uint64_t id)
     return record && !hocket__job_is_final(record->state);
 }
 
-/* Whether all that are open have to end before the wait does. */
+/* Whether the wait ends only when every open job has ended. */
 static bool is_for_each(const struct hocket__job_wait *w)
 {
     size_t open = 0;
@@ -266,57 +272,131 @@ static bool is_for_each(const struct hocket__job_wait *w)
     return open == 1;
 }
 
+static bool has_child(const struct hocket__fiber *f, const struct hocket__fiber *only)
+{
+    for (const struct hocket__list *l = f->children.next; l != &f->children; l = l->next)
+        if (hocket__container_of(l, struct hocket__fiber, sibling) != only)
+            return true;
+    return false;
+}
+
+/* Whether the job has no fibers beside this one and its parents. */
+static bool is_alone(const struct hocket__lua_job *j, uint64_t fiber)
+{
+    const struct hocket__fiber *below = NULL,
+                               *f = hocket__map_get(&j->home->broker->rt->fibers, fiber);
+    for (int joins = 0; f && joins < MAX_JOINS && !has_child(f, below); joins++) {
+        if (f->id == j->fiber)
+            return true;
+        below = f;
+        f = f->parent;
+    }
+    return false;
+}
+
 /* ---- The search ---------------------------------------------------------------------------------- */
 
-/* Breadth first. `from` says for each job that was met which one waits for it. */
+struct met {
+    struct hocket__lua_job *job;
+    bool is_read; /* what waits for it reads its events */
+};
+
+/* Breadth first. `from` says for each job that was met, by address, which one waits for it. */
 struct search {
-    const struct hocket__lua_broker *b;
-    uint64_t start;
+    const struct hocket__job_wait *wait; /* that is about to begin */
+    struct hocket__lua_job *start;       /* which it holds up */
     struct hocket__map from;
-    uint64_t *met;
+    struct met *met;
     size_t n, cap;
     int status;
     bool closed;
 };
 
-/* Only these wait for others. */
-static bool may_wait(const struct search *s, uint64_t id)
+static uint64_t key_of(const struct hocket__lua_job *j)
 {
-    const struct hocket__job *record = hocket__broker_get(s->b->broker, id);
-    return record && (record->state == HOCKET__JOB_WAITING || record->state == HOCKET__JOB_BLOCKED);
+    return (uint64_t) (uintptr_t) j;
 }
 
-static void meet(struct search *s, uint64_t id, uint64_t waits)
+static const struct hocket__job *record_of(const struct hocket__lua_job *j)
 {
-    bool is_start = id == s->start;
-    if (s->status < 0 || s->closed || hocket__map_get(&s->from, id)
-        || (!is_start && !may_wait(s, id)))
+    return hocket__broker_get(j->home->broker->broker, j->id);
+}
+
+/* Only these wait for others. */
+static bool may_wait(const struct hocket__lua_job *j)
+{
+    return j->waits || record_of(j)->state == HOCKET__JOB_BLOCKED;
+}
+
+/* Whether the search has come from the start over this job to `last`. */
+static bool is_passed(
+    const struct search *s, const struct hocket__lua_job *last, const struct hocket__lua_job *j)
+{
+    while (last != j && last != s->start)
+        last = hocket__map_get(&s->from, key_of(last));
+    return last == j;
+}
+
+/* Whether a job below this one is open that does not wait in the ring which led to `last`. */
+static bool has_others_below(
+    const struct search *s, const struct hocket__lua_job *last, const struct hocket__lua_job *j)
+{
+    const struct hocket__lua_broker *b = j->home->broker;
+    uint64_t ids[16];
+    size_t n, most = sizeof(ids) / sizeof(ids[0]);
+    for (uint64_t after = 0;
+         (n = hocket__broker_children(b->broker, 0, j->id, after, ids, most)) > 0;
+         after = ids[n - 1])
+        for (size_t i = 0; i < n; i++) {
+            const struct hocket__lua_job *below =
+                is_open(b, ids[i]) ? hocket__broker_get(b->broker, ids[i])->ud : NULL;
+            if (below && (!is_passed(s, last, below) || has_others_below(s, last, below)))
+                return true;
+        }
+    return false;
+}
+
+/* Whether only this fiber, and the fibers that wait for it, report for the job that `last` reads. */
+static bool is_silent(const struct search *s, const struct hocket__lua_job *last,
+    const struct hocket__lua_job *j, uint64_t fiber)
+{
+    return is_alone(j, fiber) && !has_others_below(s, last, j);
+}
+
+static void meet(
+    struct search *s, struct hocket__lua_job *j, struct hocket__lua_job *waits, bool is_read)
+{
+    bool is_start = j == s->start;
+    if (s->status < 0 || s->closed || hocket__map_get(&s->from, key_of(j))
+        || (is_start ? is_read && !is_silent(s, waits, j, s->wait->token) : !may_wait(j)))
         return;
-    if (hocket__map_set(&s->from, id, (void *) (uintptr_t) waits) < 0
-        || hocket__grow(s->b->rt->alloc, &s->met, &s->cap, s->n + 1, sizeof(uint64_t)) < 0)
+    if (hocket__map_set(&s->from, key_of(j), waits) < 0
+        || hocket__grow(s->wait->b->rt->alloc, &s->met, &s->cap, s->n + 1, sizeof(*s->met)) < 0)
         s->status = HOCKET_ENOMEM;
     else
-        s->met[s->n++] = id;
+        s->met[s->n++] = (struct met){ j, is_read };
     s->closed = is_start && s->status == 0;
 }
 
-static void meet_all(struct search *s, const uint64_t *ids, size_t n, uint64_t waits)
+static void meet_all(struct search *s, const struct hocket__lua_broker *b, const uint64_t *ids,
+    size_t n, struct hocket__lua_job *waits, bool is_read)
 {
     for (size_t i = 0; i < n; i++)
-        if (is_open(s->b, ids[i]))
-            meet(s, ids[i], waits);
+        if (is_open(b, ids[i]))
+            meet(s, hocket__broker_get(b->broker, ids[i])->ud, waits, is_read);
 }
 
-static void follow(struct search *s, uint64_t id)
+static void follow(struct search *s, const struct met *met)
 {
-    const struct hocket__job *record = hocket__broker_get(s->b->broker, id);
-    const struct hocket__lua_job *j = record->ud;
+    struct hocket__lua_job *j = met->job;
+    const struct hocket__job *record = record_of(j);
     if (record->state == HOCKET__JOB_BLOCKED)
-        meet_all(s, record->deps, record->dep_count, id);
+        meet_all(s, j->home->broker, record->deps, record->dep_count, j, false);
     for (const struct hocket__job_wait *w = j->waits; w; w = w->next)
         if (w->waits && w->due_ms == 0 && w->fence == j->fence && is_for_each(w)
-            && holds_up(j, w->token))
-            meet_all(s, w->ids, w->n, id);
+            && holds_up(j, w->token)
+            && (!met->is_read || is_silent(s, hocket__map_get(&s->from, key_of(j)), j, w->token)))
+            meet_all(s, w->b, w->ids, w->n, j, w->reads != 0);
 }
 
 /* ---- Saying so -------------------------------------------------------------------------------------- */
@@ -328,41 +408,48 @@ static int refuse(struct search *s, struct hocket_error *err)
 {
     char path[SHOWN * 32 + 64];
     size_t n = 0, len = 0;
-    uint64_t id = s->start;
+    struct hocket__lua_job *j = s->start;
     do {
-        s->met[n++] = id;
-        id = (uint64_t) (uintptr_t) hocket__map_get(&s->from, id);
-    } while (id != s->start && n < s->n);
-    len = (size_t) snprintf(path, sizeof(path), "task %llu", (unsigned long long) s->start);
+        s->met[n++].job = j;
+        j = hocket__map_get(&s->from, key_of(j));
+    } while (j != s->start && n < s->n);
+    len = (size_t) snprintf(path, sizeof(path), "task %llu", (unsigned long long) s->start->id);
     for (size_t i = n; i-- > 0;)
         if (i < SHOWN / 2 || i + SHOWN / 2 >= n)
-            len += (size_t) snprintf(
-                path + len, sizeof(path) - len, " -> task %llu", (unsigned long long) s->met[i]);
+            len += (size_t) snprintf(path + len, sizeof(path) - len, " -> task %llu",
+                (unsigned long long) s->met[i].job->id);
         else if (i == SHOWN / 2)
             len += (size_t) snprintf(path + len, sizeof(path) - len, " -> …");
     return hocket__error(err, HOCKET_EINVAL,
         "tasks cannot wait for each other in a ring, which would be for ever: %s", path);
 }
 
+/* Whether anybody waits for it, or may. */
+static bool is_awaited(const struct hocket__lua_job *j)
+{
+    return j->tells || hocket__broker_is_awaited(j->home->broker->broker, j->id);
+}
+
 /* Whether a wait of a fiber of job j, which is about to begin, may: EINVAL where it would close a
  * ring of jobs that wait for each other, ENOMEM. */
 static int check_ring(
-    const struct hocket__job_wait *w, const struct hocket__lua_job *j, struct hocket_error *err)
+    const struct hocket__job_wait *w, struct hocket__lua_job *j, struct hocket_error *err)
 {
-    struct search s = { .b = w->b, .start = j->id };
+    struct search s = { .wait = w, .start = j };
     bool itself = false;
-    for (size_t i = 0; i < w->n; i++)
+    for (size_t i = 0; i < w->n && w->b == j->home->broker; i++)
         itself = itself || w->ids[i] == j->id;
-    if ((!itself && !hocket__broker_is_awaited(w->b->broker, j->id)) || !is_for_each(w)
-        || !holds_up(j, w->token))
+    if ((!itself && !is_awaited(j)) || !is_for_each(w) || !holds_up(j, w->token))
         return 0;
     hocket__map_init(&s.from, w->b->rt->alloc);
-    meet_all(&s, w->ids, w->n, j->id);
-    for (size_t i = 0; i < s.n && s.status == 0 && !s.closed; i++)
-        follow(&s, s.met[i]);
+    meet_all(&s, w->b, w->ids, w->n, j, w->reads != 0);
+    for (size_t i = 0; i < s.n && s.status == 0 && !s.closed; i++) {
+        struct met met = s.met[i];
+        follow(&s, &met);
+    }
     int rc = s.status < 0 ? hocket__error_nomem(err) : s.closed ? refuse(&s, err) : 0;
     hocket__map_deinit(&s.from);
-    hocket__free(w->b->rt->alloc, s.met, s.cap * sizeof(uint64_t));
+    hocket__free(w->b->rt->alloc, s.met, s.cap * sizeof(*s.met));
     return rc;
 }
 
@@ -399,15 +486,20 @@ static int refused(lua_State *L, struct hocket__job_wait *w, const struct hocket
     return hocket__fail(L, err);
 }
 
+/* The job that the running fiber works for, of whatever broker; pushed. NULL: none that goes on. */
+static struct hocket__lua_job *job_at_work(lua_State *L)
+{
+    struct hocket__lua_job *j = hocket__job_here(L, NULL);
+    return j && !j->ended && j->home->broker->broker ? j : NULL;
+}
+
 /* Waits for w->ids, and calls w->after with the place of w on the stack. */
 static int wait(lua_State *L, int at, int64_t ms)
 {
     struct hocket__job_wait *w = lua_touserdata(L, at);
-    struct hocket__lua_job *j = hocket__job_here(L, w->b);
+    struct hocket__lua_job *j = job_at_work(L);
     struct hocket_error err;
     int rc = 0;
-    if (j && j->ended)
-        j = NULL;
     if (j && ms < 0)
         rc = check_ring(w, j, &err);
     if (rc == 0)
@@ -419,10 +511,12 @@ static int wait(lua_State *L, int at, int64_t ms)
         return w->after(L, LUA_OK, at);
     w->waits = true;
     w->due_ms = ms < 0 ? 0 : hocket__work_ms(w->b->rt) + ms;
-    if (j) {
+    if (j && j->home->broker == w->b)
         leave(L, at, w, j);
+    else if (j)
+        hold(L, at, w, j); /* at its own broker it keeps its slot */
+    if (j)
         enlist(w);
-    }
     return await_jobs(L, w, at);
 }
 
@@ -516,6 +610,41 @@ int hocket__broker_l_call(lua_State *L)
         return hocket__fail(L, &err);
     lua_settop(L, 2);
     return wait_one(L, b, id, -1, true);
+}
+
+/* ---- Waits for events -------------------------------------------------------------------------------- */
+
+static int after_event(lua_State *L, int status, lua_KContext at)
+{
+    struct hocket__job_wait *w = lua_touserdata(L, (int) at);
+    (void) status;
+    w->waits = false;
+    delist(w);
+    lua_pushboolean(L, true);
+    return 1;
+}
+
+/* b:await_event(id) -> true | nil, error: until the fiber is woken, which who tells of the job does. A wake is a hint */
+int hocket__broker_l_await_event(lua_State *L)
+{
+    struct hocket__lua_broker *b = hocket__check_broker(L);
+    struct hocket_error err;
+    struct hocket__job_wait *w = wait_new(L, b, 1);
+    int at = lua_gettop(L);
+    lua_toclose(L, at);
+    w->reads = hocket__job_id_at(L, 2);
+    w->ids = &w->reads;
+    w->n = 1;
+    w->mode = HOCKET__WAIT_ALL;
+    struct hocket__lua_job *j = job_at_work(L);
+    if (j && check_ring(w, j, &err) < 0)
+        return hocket__fail(L, &err);
+    if (j) {
+        hold(L, at, w, j);
+        enlist(w);
+    }
+    w->waits = true;
+    return hocket__await_inside(L, -1, at, after_event);
 }
 
 /* Its address is the registry key of the metatable of waits. */

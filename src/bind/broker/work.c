@@ -153,18 +153,13 @@ static uint64_t jitter(struct hocket__lua_broker *b)
 static bool next(lua_State *L, struct hocket__lua_broker *b)
 {
     struct hocket__claim claim;
-    struct hocket_error err;
     int64_t now = hocket__broker_now(b);
     if (hocket__broker_next_wakeup(b->broker) <= now) {
-        hocket__broker_expire(b->broker, now, jitter(b));
+        hocket__broker_expire(b->broker, now);
+        jitter(b); /* not needed; logs of earlier versions have the retries that come after it */
         hocket__jobs_follow(L, 1, b);
     }
-    int rc = hocket__broker_next(b->broker, now, 1, HOCKET__NEVER, &claim);
-    if (rc < 0) {
-        hocket__error(&err, rc, "the job store: %s", hocket_status_text(rc));
-        hocket__raise(L, &err);
-    }
-    if (rc == 0)
+    if (!hocket__broker_next(b->broker, now, &claim))
         return false;
     if (claim.resumed) {
         resume(b, &claim);
@@ -211,8 +206,8 @@ static int go_on(lua_State *L, int status, lua_KContext ctx)
     return 0;
 }
 
-/* Nobody starts jobs any more, memory being out for good as it seems: those that wait for that would
- * wait for ever. Whoever submits a job makes another dispatcher, or hears that memory is out. */
+/* Nobody starts jobs any more because memory seems to be out for good: waiting jobs would wait for ever. The next
+ * submit makes another dispatcher, or fails for lack of memory. */
 static void on_dispatcher_over(struct hocket__fiber *f, void *ud)
 {
     struct hocket__lua_broker *b = ud;
@@ -281,8 +276,8 @@ void hocket__broker_nudge(struct hocket__lua_broker *b)
 
 /* ==== Attempt ================================================================================= */
 
-/* An attempt at a job: the fiber that calls its function, and what is told of how that ended. What the function has returned is
- * kept as JSON; an error fails the attempt, after which there may be another one. */
+/* An attempt at a job: the fiber that calls its function, and the report of how that ended. What the function has
+ * returned is kept as JSON; an error fails the attempt, after which there may be another one. */
 
 /* In the fiber of an attempt: the job, the broker, and what its function has returned or raised
  * (VALUE, RAISED; what was raised is put into RAISED). */
@@ -321,8 +316,7 @@ static struct hocket__job_outcome read_error(lua_State *L)
     if (hocket__is_nomem(L, RAISED))
         o.status = HOCKET_ENOMEM;
     lua_createtable(L, 0, 2);
-    lua_pushstring(L, hocket_status_word(o.status));
-    lua_setfield(L, -2, "code");
+    hocket__set_cstr(L, "code", hocket_status_word(o.status));
     lua_pushvalue(L, -2);
     lua_setfield(L, -2, "message");
     hocket__mark_error(L);

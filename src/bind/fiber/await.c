@@ -1,5 +1,5 @@
-/* Fibers wait and are resumed. fiber.h has the states, fiber.c makes fibers, ends them, and
- * runs those that are ready.
+/* Fibers wait and are resumed. fiber.h has the states, fiber.c makes fibers, ends them, and runs
+ * the ready ones.
  *
  * lua_resume and lua_yieldk stand in this file alone. So there is one place that knows which fiber
  * runs (rt->running), that nobody else resumes one that waits, and that no C frame of ours is on the
@@ -67,17 +67,21 @@ int64_t hocket__fiber_look_in(int64_t wall_due)
 /* What was said before its time was over may not have been heard. */
 #define HEARD_IN_MS 10
 
-/* What is waited for goes on: the C function that waits decides what a timeout means for it. */
+/* The awaited operation continues: the C function that waits decides what a timeout means for it. */
 void hocket__fiber_on_timeout(struct hocket__deadline *d)
 {
     struct hocket__fiber *f = hocket__container_of(d, struct hocket__fiber, deadline);
     int64_t left = f->wall_due ? hocket__fiber_look_in(f->wall_due) : 0;
     if (left == 0 && hocket__fiber_waits_on_program(f) && f->kept && hocket__kept_is_deaf(f->kept))
         left = HEARD_IN_MS;
+    if (left == 0 && f->kept && hocket__effect_is_early(f))
+        left = 1;
     if (left > 0) {
         hocket__deadline_set(&f->rt->deadlines, d, hocket__deadlines_now() + (uint64_t) left);
         return;
     }
+    if (f->kept && hocket__effect_end_turns(f))
+        return;
     if (f->kept)
         hocket__kept_timed_out(f);
     if (f->state == HOCKET__WAITING) /* a log that cannot be written has cancelled it */
@@ -133,13 +137,14 @@ static int await(lua_State *L, int64_t timeout_ms, int64_t limit_due, void (*unw
     f->wait_end = HOCKET__WOKEN;
     f->until_ms = timeout_ms < 0 ? 0 : (int64_t) hocket__deadlines_now() + timeout_ms;
     if (f->cancelled && !f->masked) {
-        /* What is waited for has been started already: it is stopped as a cancel would have. */
+        /* The awaited operation has been started already: it is stopped as a cancel would have. */
         if (unwait)
             unwait(ud);
         if (++f->cancel_raises <= MAX_CANCEL_RAISES || f->state == HOCKET__UNWINDING
             || !lua_isyieldable(L))
             raise_cancelled(L);
         f->course = HOCKET__GIVEN_UP;
+        f->passes = L != f->co;
         return lua_yield(L, 0);
     }
     if (f->state == HOCKET__UNWINDING)
@@ -162,6 +167,7 @@ static int await(lua_State *L, int64_t timeout_ms, int64_t limit_due, void (*unw
         is_from_outside(f->waits_on)
             || (!(f->traits & HOCKET__SERVICE) && (unwait || timeout_ms >= 0 || limit_due != 0)));
     hocket__work_clock_note(f, hocket__work_clock_standing(f, timeout_ms));
+    f->passes = L != f->co;
     return lua_yieldk(L, 0, ctx, resumed);
 }
 
@@ -237,7 +243,226 @@ int hocket__rest(lua_State *L, const struct hocket__runtime *rt)
     if (!f || f->state == HOCKET__UNWINDING || !lua_isyieldable(L)
         || (f->kept && !hocket__kept_rests(f, over)))
         return 0;
+    f->passes = L != f->co;
     return lua_yield(L, 0);
+}
+
+/* ---- Coroutines of a script's own ----------------------------------------------------
+ *
+ * coroutine.resume and coroutine.wrap in place of Lua's, where the Lua state is ours. Whoever has resumed a coroutine that
+ * waits in here waits with it, down to the fiber, and resumes it again when the fiber goes on:
+ *
+ *     fiber ── resume ──> coroutine ── resume ──> coroutine ── hocket__await
+ *       └──── yields <───── yields <──────────────────┘           (f->passes)
+ *
+ * Meanwhile it is marked: to nobody else it is suspended. A fiber's own coroutine is marked for good: only the fiber resumes
+ * it. */
+
+enum own_mode { OWN_RESUME, OWN_WRAP, OWN_PLAIN };
+
+static const char
+    own_key; /* registry: coroutines that were resumed in a fiber and have not come back, weak */
+
+/* Marks the coroutine at 1, or takes the mark away, which needs no memory. */
+static void own_mark(lua_State *L, bool on)
+{
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &own_key);
+    lua_pushvalue(L, 1);
+    if (on)
+        lua_pushboolean(L, 1);
+    else
+        lua_pushnil(L);
+    lua_rawset(L, -3);
+    lua_pop(L, 1);
+}
+
+/* In the bytes that Lua leaves to each coroutine: a table of all fibers would grow with what the collector has not seen yet. */
+void hocket__own_claim(lua_State *co)
+{
+    *(const void **) lua_getextraspace(co) = &own_key;
+}
+
+static bool own_is_marked(lua_State *L)
+{
+    if (*(const void **) lua_getextraspace(lua_tothread(L, 1)) == &own_key)
+        return true;
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &own_key);
+    lua_pushvalue(L, 1);
+    lua_rawget(L, -2);
+    bool marked = lua_toboolean(L, -1);
+    lua_pop(L, 2);
+    return marked;
+}
+
+/* The error is on top of L. As Lua's own do: resume returns it, wrap raises it, with where. */
+static int own_fail(lua_State *L, enum own_mode mode)
+{
+    if (mode != OWN_WRAP) {
+        lua_pushboolean(L, 0);
+        lua_insert(L, -2);
+        return 2;
+    }
+    if (lua_type(L, -1) == LUA_TSTRING) {
+        luaL_where(L, 1);
+        lua_insert(L, -2);
+        lua_concat(L, 2);
+    }
+    return lua_error(L);
+}
+
+static int own_refuse(lua_State *L, enum own_mode mode, const char *why)
+{
+    lua_pushstring(L, why);
+    return own_fail(L, mode);
+}
+
+/* What a cancel has ended is closed as well: nobody else does. */
+static int own_failed(lua_State *L, lua_State *co, bool cancelled, enum own_mode mode)
+{
+    int status = lua_status(co);
+    if ((mode == OWN_WRAP || cancelled) && status != LUA_OK && status != LUA_YIELD)
+        hocket__close_coroutine(co, L);
+    lua_xmove(co, L, 1);
+    return own_fail(L, mode);
+}
+
+static int own_resumed(lua_State *L, int status, lua_KContext mode);
+
+/* Resumes the coroutine at 1 with the n values on top of L. */
+static int own_go_on(lua_State *L, int n, enum own_mode mode)
+{
+    lua_State *co = lua_tothread(L, 1);
+    bool may_wait = mode != OWN_PLAIN && lua_isyieldable(L);
+    struct hocket__fiber *f = may_wait ? hocket__fiber_here(L) : NULL;
+    lua_State *outer = f ? f->inner : NULL;
+    int results = 0;
+    lua_xmove(L, co, n);
+    if (f)
+        f->inner = co;
+    int status = lua_resume(co, L, n, &results);
+    if (f)
+        f->inner = outer;
+    if (f && f->passes) {
+        lua_pop(co, results);
+        f->passes = L != f->co;
+        return lua_yieldk(L, 0, mode, own_resumed);
+    }
+    own_mark(L, false);
+    if (status != LUA_OK && status != LUA_YIELD)
+        return own_failed(L, co, f && f->cancelled, mode);
+    if (!lua_checkstack(L, results + 1)) {
+        lua_pop(co, results);
+        return own_refuse(L, mode, "too many results to resume");
+    }
+    if (mode != OWN_WRAP)
+        lua_pushboolean(L, 1);
+    lua_xmove(co, L, results);
+    return results + (mode != OWN_WRAP);
+}
+
+static int own_resumed(lua_State *L, int status, lua_KContext mode)
+{
+    (void) status;
+    return own_go_on(L, 0, (enum own_mode) mode);
+}
+
+static int own_begin(lua_State *L, enum own_mode mode)
+{
+    lua_State *co = lua_tothread(L, 1);
+    int n = lua_gettop(L) - 1;
+    if (own_is_marked(L))
+        return own_refuse(L, mode, "cannot resume non-suspended coroutine");
+    if (!lua_checkstack(co, n))
+        return own_refuse(L, mode, "too many arguments to resume");
+    own_mark(L, true);
+    return own_go_on(L, n, mode);
+}
+
+/* resume(co, …) -> true, what it yields or returns | false, error */
+static int l_own_resume(lua_State *L)
+{
+    luaL_argexpected(L, lua_tothread(L, 1), 1, "coroutine");
+    return own_begin(L, OWN_RESUME);
+}
+
+static int l_own_call(lua_State *L)
+{
+    lua_pushvalue(L, lua_upvalueindex(2));
+    lua_insert(L, 1);
+    return own_begin(L, OWN_WRAP);
+}
+
+/* wrap(fn) -> a function that resumes it */
+static int l_own_wrap(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TFUNCTION);
+    lua_pushvalue(L, lua_upvalueindex(1)); /* of all our functions: the runtime */
+    lua_State *co = lua_newthread(L);
+    lua_pushvalue(L, 1);
+    lua_xmove(L, co, 1);
+    lua_pushcclosure(L, l_own_call, 2);
+    return 1;
+}
+
+/* plain_resume(co, …): the same where nothing may wait */
+static int l_plain_resume(lua_State *L)
+{
+    luaL_argexpected(L, lua_tothread(L, 1), 1, "coroutine");
+    return own_begin(L, OWN_PLAIN);
+}
+
+static int call_lua_s_own(lua_State *L)
+{
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_insert(L, 1);
+    lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+    return lua_gettop(L);
+}
+
+/* close(co): as Lua's, but for one that waits, whose stack holds what it waits for */
+static int l_own_close(lua_State *L)
+{
+    if (lua_tothread(L, 1) && own_is_marked(L))
+        return luaL_error(L, "cannot close a normal coroutine");
+    return call_lua_s_own(L);
+}
+
+/* status(co): one that waits is not suspended */
+static int l_own_status(lua_State *L)
+{
+    lua_State *co = lua_tothread(L, 1);
+    if (!co || co == L || lua_status(co) != LUA_YIELD || !own_is_marked(L))
+        return call_lua_s_own(L);
+    lua_pushliteral(L, "normal");
+    return 1;
+}
+
+/* In the table on top, a function of Lua's in ours. */
+static void replace_one(lua_State *L, const char *name, lua_CFunction fn)
+{
+    lua_getfield(L, -1, name);
+    lua_pushcclosure(L, fn, 1);
+    lua_setfield(L, -2, name);
+}
+
+void hocket__own_coroutines(lua_State *L, bool replace)
+{
+    static const luaL_Reg own[] = { { "resume", l_own_resume }, { "wrap", l_own_wrap },
+        { NULL, NULL } };
+    static const luaL_Reg plain[] = { { "plain_resume", l_plain_resume }, { NULL, NULL } };
+    hocket__setfuncs(L, plain);
+    lua_newtable(L);
+    lua_newtable(L);
+    lua_pushliteral(L, "k");
+    lua_setfield(L, -2, "__mode");
+    lua_setmetatable(L, -2);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &own_key);
+    if (replace && lua_getglobal(L, "coroutine") == LUA_TTABLE) {
+        hocket__setfuncs(L, own);
+        replace_one(L, "close", l_own_close);
+        replace_one(L, "status", l_own_status);
+    }
+    lua_settop(L, replace ? -2 : -1);
 }
 
 /* ---- Running -------------------------------------------------------------------- */
@@ -296,7 +521,7 @@ static void run(struct hocket__fiber *f)
     }
 }
 
-/* The step in which a run that is kept was entered has ended. It counts as none, and may have been all that its log says. */
+/* The step in which a run that is kept was entered has ended. It counts as none, and may have been everything that its log says. */
 static void has_entered(struct hocket__runtime *rt)
 {
     struct hocket__kept *k = rt->kept;
@@ -360,5 +585,7 @@ bool hocket__fibers_break(struct hocket__runtime *rt)
         return false;
     rt->breaking = true;
     lua_sethook(f->co, break_in, LUA_MASKCALL | LUA_MASKRET | LUA_MASKCOUNT, 1);
+    if (f->inner) /* the code runs in there; whoever has resumed it is stopped as well */
+        lua_sethook(f->inner, break_in, LUA_MASKCALL | LUA_MASKRET | LUA_MASKCOUNT, 1);
     return true;
 }

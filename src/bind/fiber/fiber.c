@@ -15,8 +15,8 @@
 
 struct hocket__fiber *hocket__fiber_here(lua_State *L)
 {
-    struct hocket__runtime *rt = hocket__runtime(L);
-    return rt->running && rt->running->co == L ? rt->running : NULL;
+    struct hocket__fiber *f = hocket__runtime(L)->running;
+    return f && (f->co == L || f->inner == L) ? f : NULL;
 }
 
 struct hocket__fiber *hocket__fiber_current(lua_State *L)
@@ -108,6 +108,8 @@ static struct hocket__fiber *spawn(
     lua_rawgetp(L, LUA_REGISTRYINDEX, (const void *) hocket__open_fiber);
     lua_setmetatable(L, -2);
     f->co = lua_newthread(L);
+    if (rt->own_state)
+        hocket__own_claim(f->co);
     lua_setiuservalue(L, -2, HOCKET__FIBER_CO);
     if (parent) { /* the context is inherited */
         lua_rawgeti(L, LUA_REGISTRYINDEX, rt->anchor);
@@ -185,8 +187,8 @@ struct hocket__fiber *hocket__fiber_spawn_sure(
  * A fiber whose function is through is closing until its last child has ended, then done: it goes out of
  * everything, and whoever waits for its end is woken. So ends travel from the leaves to the root. */
 
-/* All that a fiber has which is not Lua's goes with its end and not with its userdata: a finalizer
- * would keep the coroutine, and all that its stack refers to, for one more cycle of the collector. */
+/* What a fiber has beside Lua's objects goes with its end and not with its userdata. A finalizer would keep the
+ * coroutine, and everything that its stack refers to, for one more cycle of the collector. */
 static void drop_watchers(struct hocket__fiber *f)
 {
     hocket__free(f->rt->alloc, f->watchers, f->cap_watchers * sizeof(*f->watchers));
@@ -299,7 +301,7 @@ void hocket__fiber_adopt(struct hocket__fiber *f, struct hocket__fiber *parent)
         finish(before);
 }
 
-static int close_coroutine(lua_State *co, lua_State *from)
+int hocket__close_coroutine(lua_State *co, lua_State *from)
 {
 #if LUA_VERSION_RELEASE_NUM >= 50406
     return lua_closethread(co, from);
@@ -398,7 +400,7 @@ static void unwind(struct hocket__fiber *f)
     struct hocket__fiber *outer = f->rt->running;
     f->state = HOCKET__UNWINDING;
     f->rt->running = f;
-    close_coroutine(f->co, f->rt->L);
+    hocket__close_coroutine(f->co, f->rt->L);
     f->rt->running = outer;
 }
 
@@ -426,7 +428,7 @@ void hocket__fiber_ended(struct hocket__fiber *f, int status, int nresults)
 /* ==== Drain =================================================================================== */
 
 /* Fibers that are ready are run, for a millisecond at most, then the loop looks at its sockets. When none
- * is left the loop sleeps; and where nothing can come from outside that would wake one, they are told. */
+ * is left the loop sleeps; and where nothing from outside can wake a fiber, all get an error. */
 
 #define TURN_NS        1000000
 #define MAX_TURN_NS    4000000
@@ -443,9 +445,9 @@ void hocket__fibers_go_on(struct hocket__runtime *rt)
 }
 
 /* When the drain that is under way lets the loop look at its sockets: a thousand fibers that are
- * ready at once would keep their first requests, and all other streams, waiting for the last. Those that the
- * last drain left get as much time as the loop has taken since: else ten thousand streams, whose pieces take
- * ten milliseconds a turn, leave a tenth of the thread to the agents that are still to begin. */
+ * ready at once would keep their first requests, and all other streams, waiting for the last. Fibers that
+ * the last drain left get as much time as the loop has taken since. Otherwise ten thousand streams, whose
+ * pieces take ten milliseconds a turn, leave a tenth of the thread to the agents that are still to begin. */
 static uint64_t turn_end(const struct hocket__runtime *rt)
 {
     uint64_t now = uv_hrtime();
@@ -466,8 +468,8 @@ static bool may_step(const struct hocket__runtime *rt)
     return !rt->stepped || !hocket__over_budget(rt);
 }
 
-/* What belongs together is told together: after a drain that had to stop in the middle of it only
- * when that goes on for long. */
+/* Events that belong together are delivered together; after a drain that stopped in the middle they wait, but not
+ * for long. */
 static bool may_deliver(struct hocket__runtime *rt)
 {
     bool through = hocket__list_empty(&rt->ready) || hocket__over_budget(rt);

@@ -53,7 +53,7 @@ enum hocket__fiber_course {
 enum hocket__fiber_trait {
     HOCKET__SHELTERED = 1, /* a cancel of its parent does not reach it */
     HOCKET__AWAITED = 2,   /* its parent goes on only when it has ended, whatever else there is */
-    HOCKET__SERVICE = 4,   /* what it waits for keeps nobody going but those that ask it */
+    HOCKET__SERVICE = 4,   /* what it waits for keeps only the fibers going that call it */
     HOCKET__HELPER = 8     /* it does what others are waiting for, and nothing of its own */
 };
 
@@ -90,12 +90,15 @@ struct hocket__effect {
     const struct hocket__log_entry *outcome; /* the entry of its end, while it is replayed */
     uint64_t
         turn; /* the number of the same one's end in the log of another run that is remembered; 0: no matter */
+    int64_t turn_since_ms; /* since when it waits for that turn, in real time */
 };
 
 struct hocket__fiber {
     struct hocket__runtime *rt;
     uint64_t id;
     lua_State *co;
+    lua_State *inner; /* the script's own coroutine in which it runs; NULL: none */
+    bool passes;      /* what waits is such a coroutine: whoever has resumed it waits with it */
     struct hocket__fiber *parent;
     struct hocket__list ready, sibling, children;
     enum hocket__fiber_state state;
@@ -232,7 +235,7 @@ int hocket__await_inside(lua_State *L, int64_t timeout_ms, lua_KContext ctx, lua
 /* It does nothing of its own, but for others: that it waits for them is as it should be. */
 void hocket__fiber_help(struct hocket__fiber *f);
 
-/* Makes it a fiber of a service, with all that it starts from now on. */
+/* Makes it a fiber of a service, with everything that it starts from now on. */
 void hocket__fiber_serve(struct hocket__fiber *f);
 
 /* Lets the others go on when a millisecond, or what the pump has left, is over; does nothing
@@ -296,7 +299,7 @@ struct hocket__kept_hooks {
      * between then, and nothing does now. NULL: no. tell_ud */
     bool (*owes)(void *ud);
     void *tell_ud, *notice_ud;
-    /* The run has read what it had not read before: `name` says what, `text` what it was (base/kept_sources.lua). To be fed
+    /* The run has read what it had not read before: `name` says what, `text` what it was (base/sources/kept.lua). To be fed
      * to it when it goes on. NULL is fine. */
     void (*file)(void *ud, struct hocket__str name, struct hocket__str text);
     void *file_ud;
@@ -328,7 +331,7 @@ void hocket__kept_unref(struct hocket__kept *k);
 struct hocket__log *hocket__kept_log(struct hocket__kept *k);
 struct hocket__kept_hooks *hocket__kept_hooks(struct hocket__kept *k);
 
-/* Before it is entered: what the hook `file` was told in its earlier lives, in any order; copied. ENOMEM. */
+/* Before it is entered: what the hook `file` got in its earlier lives, in any order; copied. ENOMEM. */
 int hocket__kept_feed_file(
     struct hocket__kept *k, struct hocket__str name, struct hocket__str text);
 /* Pushes what it was fed with, by name; nil: nothing. */
@@ -338,7 +341,7 @@ void hocket__kept_push_files(const struct hocket__kept *k, lua_State *L);
  * from there (base/memory.lua), everything else is done. To be said again to each of its lives. ENOMEM. */
 int hocket__kept_remember(struct hocket__kept *k, const struct hocket__log_entry *e);
 
-/* From here on the running fiber, and all that it starts, is the run's. Raises what is wrong. */
+/* From here on the running fiber, and everything that it starts, is the run's. Raises what is wrong. */
 void hocket__kept_enter(lua_State *L, struct hocket__kept *k);
 /* What `hold` waited for is stored, and the effect starts; with an error the run ends with that. Does nothing where neither
  * waits any more. */
@@ -395,7 +398,7 @@ void hocket__kept_settle_memory(struct hocket__runtime *rt);
 
 /* Clocks, in milliseconds. There are two times, and each use says which it wants:
  *
- *     script time   what a script, and all that follows from it in its run, may see. In a run that is kept it is in the log, and the
+ *     script time   what a script, and everything that follows from it in its run, may see. In a run that is kept it is in the log, and the
  *                   same again in a replay; a read may append an entry. Elsewhere it is hocket__deadlines_now, and the
  *                   system's time of day.
  *     real time     hocket__deadlines_now and hocket__wall_ms; of a run hocket__kept_real_ms, which begins where its log

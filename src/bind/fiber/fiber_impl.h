@@ -39,9 +39,9 @@ static inline void hocket__fiber_note_outside(struct hocket__fiber *f, bool outs
 
 /* ---- await.c ------------------------------------------------------------------------------------ */
 
-/* Puts it into the queue of those that go on; what it waited for is forgotten. */
+/* Puts it into the queue of ready fibers and forgets what it waited for. */
 void hocket__fiber_ready(struct hocket__fiber *f);
-/* A turn of one that is ready, up to its next wait or its end. */
+/* Runs a ready fiber up to its next wait or its end. */
 void hocket__fiber_step(struct hocket__fiber *f);
 /* The time of its wait is over: what it does then is up to the C function that waits. */
 void hocket__fiber_on_timeout(struct hocket__deadline *d);
@@ -49,10 +49,19 @@ void hocket__fiber_on_timeout(struct hocket__deadline *d);
 int64_t hocket__fiber_look_in(int64_t wall_due);
 void hocket__fiber_expire(struct hocket__fiber *f);
 
+/* Into the table on top: plain_resume, inside of which nothing waits. `replace`, for a Lua state of ours: puts functions into
+ * `coroutine` inside of which a fiber can wait. */
+void hocket__own_coroutines(lua_State *L, bool replace);
+/* Nobody but its fiber resumes the coroutine; in a Lua state of ours. */
+void hocket__own_claim(lua_State *co);
+
 /* ---- fiber.c -------------------------------------------------------------------------------------- */
 
 /* Its function is through, with what lua_resume said; the results or the error are on its stack. */
 void hocket__fiber_ended(struct hocket__fiber *f, int status, int nresults);
+
+/* Runs the to-be-closed variables of one that an error has ended. The status; the error is on top. */
+int hocket__close_coroutine(lua_State *co, lua_State *from);
 
 /* Has the loop turn again without sleeping. */
 void hocket__fibers_go_on(struct hocket__runtime *rt);

@@ -284,7 +284,7 @@ void hocket__kept_put_life(struct hocket__kept *k)
     put(k, &e);
 }
 
-/* The wall's clock has come to a time: so the run's has, where one was set or the machine has slept. */
+/* The real clock has reached a time: the run's clock follows, where it was set or the machine has slept. */
 static void reach(struct hocket__kept *k, int64_t wall_due)
 {
     if (k->live && k->wall_ms + hocket__kept_real_ms(k) < wall_due)
@@ -359,13 +359,13 @@ bool hocket__kept_notice(struct hocket__kept *k, struct hocket__str name, struct
 
 /* ==== Fiber =================================================================================== */
 
-/* The fibers of a run that is kept: what await.c and its like tell the run of them. Each of these is a
- * comparison for what comes from inside; what comes from outside is appended, or held back in a replay.
+/* The fibers of a durable run: await.c and its like report each step here. A step that comes from
+ * inside costs one comparison. A step from outside is appended to the log, or held back in a replay.
  *
  * A fiber's path is its name: made of its parent's and of how many that one had made before, so it
  * is the same again in every replay, whatever ids and addresses are. */
 
-/* splitmix64's last part: any two numbers give one that is hardly met again. */
+/* splitmix64's last part: any two numbers give a result that hardly occurs again. */
 uint64_t hocket__kept_path_of(uint64_t above, uint64_t i)
 {
     uint64_t v = above + i * UINT64_C(0x9E3779B97F4A7C15);
@@ -539,9 +539,9 @@ static struct hocket__log_entry rest_of(const struct hocket__fiber *f)
     };
 }
 
-/* It told something behind the last entry of its log: until then it has not rested, or that would be an entry. Who rested
- * now would let the others tell first what came later. What was told is finite, and of one slice; a run that never comes to
- * it is another one. */
+/* The run emitted something behind the last entry of its log. It cannot have rested before that, since a rest would be an
+ * entry. Resting now would let other fibers emit later events first. The emitted part is finite, and of one slice; a run
+ * that never reaches it has diverged. */
 static bool must_go_on(struct hocket__kept *k)
 {
     if (!hocket__kept_owes(k) || hocket__kept_forsaken(k))
@@ -617,7 +617,7 @@ int64_t hocket__kept_wall_due(const struct hocket__kept *k)
 
 /* Memory that was out in the code of a run that is kept. Nobody could do that again at the same place, whatever the code makes
  * of it (a pcall, a turn that fails and is followed by the next): so the log ends where it was. Nothing that follows from it
- * is kept, the run ends with HOCKET_ENOMEM, and whoever goes on with it has all that was before.
+ * is kept, the run ends with HOCKET_ENOMEM, and a resume has everything from before.
  *
  *     C functions of ours   rt->alloc refuses, hocket__raise_nomem ───┐
  *     Lua itself            its allocator refuses, and refuses again ──┴──> the log has failed

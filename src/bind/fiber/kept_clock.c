@@ -32,7 +32,7 @@ void hocket__kept_start_clock(struct hocket__kept *k)
         k->offset_ms = (int64_t) hocket__deadlines_now() - hocket__log_now_ms(k->log);
 }
 
-/* One that is given up in its replay has no clock yet. */
+/* A run that is given up in its replay has no clock yet. */
 static bool is_forsaken(const struct hocket__kept *k)
 {
     return hocket__kept_forsaken(k) && has_clock(k);
@@ -278,6 +278,13 @@ void hocket__work_clock_limit(struct hocket__fiber *f, int64_t due_ms)
         hocket__list_add(&f->work->limits, &f->limit);
     if (sets_limits(f->work))
         set_limit(f);
+}
+
+void hocket__work_clock_set_back(struct hocket__work_clock *c, int64_t ms)
+{
+    c->still_ms += ms;
+    if (sets_limits(c))
+        set_limits(c);
 }
 
 void hocket__work_clock_unlimit(struct hocket__fiber *f)

@@ -32,7 +32,7 @@ static bool is_under_way(const struct hocket__fiber *f)
 static bool waits_for_turn(const struct hocket__fiber *f)
 {
     return f->effect.state == HOCKET__EFFECT_ASKED && f->effect.turn > 0
-           && is(f, HOCKET__EFFECT_REMEMBERED);
+           && is(f, HOCKET__EFFECT_REMEMBERED) && !f->kept->out_of_turn;
 }
 
 /* The name of an end whose outcome was another run's. */
@@ -103,7 +103,7 @@ static void wake_inside(struct hocket__fiber *f)
     f->rt->kept = outer;
 }
 
-/* The child has ended, and all that it has started. */
+/* The child has ended, and everything that it has started. */
 static void on_ended(struct hocket__fiber *child, void *ud)
 {
     struct hocket__fiber *f = ud;
@@ -329,7 +329,8 @@ void hocket__effect_cancelled(struct hocket__fiber *f)
 /* ---- Turns ----------------------------------------------------------------------------------------- */
 
 /* What another run had is given in the order in which that got it, so that what depends on the order is the same: each when
- * nothing goes on. A model that is asked anew, and a wait that timed out there, keep their place: times are what they are. */
+ * nothing goes on. A model that is asked anew, and a wait that timed out there, keep their place: times are what they are, but a
+ * wait whose time is over waits for the outcomes that came before its end there and are there already. */
 
 /* What f waits for has this place; 0: none, or it is nothing that another run had. */
 static uint64_t place_of(const struct hocket__fiber *f)
@@ -363,15 +364,54 @@ void hocket__effect_next_turn(struct hocket__kept *k)
         take_turn(f);
 }
 
+bool hocket__effect_is_early(const struct hocket__fiber *f)
+{
+    const struct hocket__kept *k = f->kept;
+    bool has_place = k->live && k->memory_ref != LUA_NOREF && f->wall_due == 0;
+    uint64_t place = has_place ? hocket__kept_timeout_there(f) : 0;
+    const struct hocket__fiber *first = place > 0 ? first_of(k) : NULL;
+    return first && place_of(first) < place;
+}
+
+static int64_t first_wait(const struct hocket__kept *k)
+{
+    int64_t first = INT64_MAX;
+    for (const struct hocket__list *l = k->fibers.next; l != &k->fibers; l = l->next) {
+        const struct hocket__fiber *f = hocket__kept_fiber((struct hocket__list *) l);
+        if (waits_for_turn(f) && f->effect.turn_since_ms < first)
+            first = f->effect.turn_since_ms;
+    }
+    return first;
+}
+
+static void take_turns(struct hocket__kept *k)
+{
+    for (struct hocket__list *l = k->fibers.next; l != &k->fibers; l = l->next)
+        if (waits_for_turn(hocket__kept_fiber(l)))
+            take_turn(hocket__kept_fiber(l));
+}
+
+bool hocket__effect_end_turns(const struct hocket__fiber *f)
+{
+    struct hocket__kept *k = f->kept;
+    bool may = f->limit_due != 0 && k->live && k->memory_ref != LUA_NOREF
+               && hocket__kept_timeout_there(f) == 0;
+    int64_t since = may ? first_wait(k) : INT64_MAX;
+    if (since == INT64_MAX)
+        return false;
+    hocket__work_clock_set_back(f->work, hocket__kept_real_ms(k) - since);
+    take_turns(k);
+    k->out_of_turn = true;
+    return true;
+}
+
 /* ---- Begun ----------------------------------------------------------------------------------------- */
 
 /* What waits for its turn comes now: nothing else goes on that it could wait for. */
 void hocket__kept_drain(struct hocket__kept *k)
 {
     k->draining = true;
-    for (struct hocket__list *l = k->fibers.next; l != &k->fibers; l = l->next)
-        if (waits_for_turn(hocket__kept_fiber(l)))
-            take_turn(hocket__kept_fiber(l));
+    take_turns(k);
 }
 
 bool hocket__kept_is_at_work(const struct hocket__kept *k)
@@ -446,7 +486,9 @@ int hocket__kept_l_effect(lua_State *L)
         | (looks ? HOCKET__EFFECT_LOOKS : 0) | (shelters ? HOCKET__EFFECT_SHELTERS : 0);
     happens(f, HOCKET__EFFECT_ASK);
     f->effect.turn = (uint64_t) turn;
-    if (k->live && !waits_for_turn(f))
+    if (waits_for_turn(f))
+        f->effect.turn_since_ms = hocket__kept_real_ms(k);
+    else if (k->live)
         enter(L, f);
     return after(L, LUA_OK, 0);
 }

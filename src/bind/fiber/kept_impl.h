@@ -7,8 +7,8 @@
  * what was left of them, effects that have no end are begun. Where it has diverged, or its log cannot be
  * written, its root is cancelled, and whatever is still to be cleaned up goes on without the log.
  *
- * Effects run in a child fiber that is not the run's: what that does, waits for and is told is no business of the
- * log, only its outcome is. */
+ * Effects run in a child fiber that is not the run's: the log has only its outcome, not what it does, waits for or
+ * gets. */
 #pragma once
 
 #include "bind/fiber/fiber_impl.h"
@@ -30,22 +30,23 @@ struct hocket__kept {
     uint64_t root;     /* the fiber that entered; 0: none yet */
     uint64_t detached; /* fibers without a parent that were made so far */
     int64_t offset_ms; /* of its clock behind the system's, while it is live */
-    int64_t wall_ms;   /* what the wall's clock showed at 0 of its clock */
+    int64_t wall_ms;   /* what the real clock showed at 0 of the run's clock */
     int64_t step_ms;   /* what its clock showed when the step began that is under way */
     uint64_t seed[2], drawn;
     uint64_t
         name; /* another one in each fork: what interfaces know its effects by. The begin of an effect has it as its value */
     uint32_t rests;
-    uint32_t epoch, settled; /* of its files: see base/kept_sources.lua */
+    uint32_t epoch, settled; /* of its files: see base/sources/kept.lua */
     uint64_t n_made,
         n_remembered; /* effects that have ended, and those of them that another run had made */
     int edition;      /* lua/hocket/internal/base/edition.lua; 0: the newest */
+    bool out_of_turn; /* outcomes of the run that is remembered come at once */
     bool live;
     uint32_t restless;          /* its log is used up, and it never waits */
     uint32_t owing;             /* the same, while it has not told again what it told */
     bool over;                  /* nothing is appended any more */
     bool draining;              /* its fibers do not go on any more */
-    struct hocket__list frozen; /* those that would */
+    struct hocket__list frozen; /* fibers that would */
     int own_ref;                /* a table for what modules of Lua keep for this run */
     int fed_ref;                /* another with the files that it was fed with, by name */
     int memory_ref;             /* a list of what it remembers of another run */
@@ -59,7 +60,7 @@ struct hocket__kept {
 /* A fiber is made by code that runs now. */
 void hocket__kept_adopt(struct hocket__fiber *f, struct hocket__fiber *parent);
 void hocket__kept_ending(struct hocket__fiber *f); /* it is done: with it may be the run */
-void hocket__kept_drop(struct hocket__fiber *f);   /* and was told so */
+void hocket__kept_drop(struct hocket__fiber *f); /* afterwards: it is no part of the run any more */
 /* A wake from outside: whether it is to be done now. */
 bool hocket__kept_woken(struct hocket__fiber *f);
 /* The end of its time, a cancel from outside: goes into the log. */
@@ -93,7 +94,7 @@ bool hocket__kept_put(struct hocket__kept *k, struct hocket__log_entry *e);
 bool hocket__kept_forsaken(const struct hocket__kept *k);
 /* The same, or it is live: what comes from outside is done at once. */
 bool hocket__kept_is_free(const struct hocket__kept *k);
-/* It cannot go on: its root is told to end. */
+/* It cannot continue: its root is asked to end. */
 void hocket__kept_end(struct hocket__kept *k);
 /* Its log is used up, and what it told behind the last entry is not all told again yet. */
 bool hocket__kept_owes(const struct hocket__kept *k);
@@ -101,7 +102,7 @@ bool hocket__kept_owes(const struct hocket__kept *k);
 void hocket__kept_check_owing(struct hocket__kept *k, uint32_t n);
 /* Appends that something came for f from outside. Ends the run where that could not be kept. */
 void hocket__kept_put_of(const struct hocket__fiber *f, enum hocket__log_kind kind);
-/* Appends what the wall's clock shows: a process begins to write here. */
+/* Appends the real time: a process begins to write here. */
 void hocket__kept_put_life(struct hocket__kept *k);
 /* Whether it has gone on in this process, and what was said to it meanwhile is not heard yet. */
 bool hocket__kept_is_deaf(const struct hocket__kept *k);
@@ -164,6 +165,11 @@ void hocket__effect_enter(struct hocket__fiber *f);
 /* Nothing of the run goes on: the remembered outcome that came first then comes now, unless a model is still asked whose answer
  * came before it. */
 void hocket__effect_next_turn(struct hocket__kept *k);
+/* The time of a wait of f is over, and in the other run outcomes came before that, which are still to be given. */
+bool hocket__effect_is_early(const struct hocket__fiber *f);
+/* The time of a wait of f is over. True where outcomes of the run wait for their turn and f's limit was kept in the other run:
+ * they come now, and nothing waits for a turn from here on. Limits get back the time of that wait. */
+bool hocket__effect_end_turns(const struct hocket__fiber *f);
 /* f is cancelled: an effect that waits at the gate does not start any more, and ends. */
 void hocket__effect_cancelled(struct hocket__fiber *f);
 /* Nobody is going to begin it: who waits for it is let go. */

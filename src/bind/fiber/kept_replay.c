@@ -121,8 +121,8 @@ static void end_left(struct hocket__kept *k)
     k->rt->kept = k;
 }
 
-/* What was held back comes, in the order in which its fibers were made. Those that are made for effects are
- * none of its. */
+/* Delivers what was held back, in the order in which its fibers were made. Fibers that perform effects are
+ * not among them. */
 static void go_live(struct hocket__kept *k)
 {
     k->live = true;
@@ -152,7 +152,7 @@ static void check_stuck(struct hocket__kept *k)
     hocket__log_fail(k->log, &err);
 }
 
-/* Its code is the run's: what follows from an entry is inside. It goes live when all that follows from the last one has
+/* Its code is the run's: what follows from an entry is inside. It goes live when everything that follows from the last one has
  * been done, so that this has the times that it had. */
 static void replay(struct hocket__kept *k)
 {
@@ -204,7 +204,7 @@ void hocket__kept_begin(struct hocket__kept *k)
 /* ==== Past ==================================================================================== */
 
 /* What a run that is kept has of earlier lives, and of other runs, beside its log: files that it has read, and what it
- * remembers. They stand in tables of Lua's, which hocket.internal.base.kept_sources and .memory read. */
+ * remembers. They stand in tables of Lua's, which hocket.internal.base.sources.kept and .memory read. */
 
 struct feeding {
     struct hocket__kept *k;
@@ -279,30 +279,34 @@ static int feed_entry(lua_State *L)
     set_text(L, "name", e->name);
     set_text(L, "digest", e->digest);
     set_text(L, "value", e->value);
-    lua_pushinteger(L, (lua_Integer) e->n);
-    lua_setfield(L, -2, "n");
-    lua_pushinteger(L, (lua_Integer) e->path);
-    lua_setfield(L, -2, "path");
-    lua_pushinteger(L, (lua_Integer) e->ord);
-    lua_setfield(L, -2, "ord");
+    hocket__set_int(L, "n", (lua_Integer) e->n);
+    hocket__set_int(L, "path", (lua_Integer) e->path);
+    hocket__set_int(L, "ord", (lua_Integer) e->ord);
     lua_rawseti(L, -2, (lua_Integer) lua_rawlen(L, -2) + 1);
     return 0;
 }
 
-/* A fiber's path has how often it timed out, and the n-th path that comes of it the number of the n-th time's entry. */
+/* A name below the fiber's path that none of its children has: they are counted from 1. */
+static uint64_t timeouts_of(uint64_t path)
+{
+    return hocket__kept_path_of(path, 0);
+}
+
+/* timeouts_of a fiber has how often it timed out, and the n-th path that comes of this the number of the n-th time's entry. */
 static int remember_timeout(struct hocket__kept *k, const struct hocket__log_entry *e)
 {
-    uintptr_t count = (uintptr_t) hocket__map_get(&k->timeouts, e->path) + 1;
-    int rc = hocket__map_set(&k->timeouts, e->path, (void *) count);
+    uint64_t key = timeouts_of(e->path);
+    uintptr_t count = (uintptr_t) hocket__map_get(&k->timeouts, key) + 1;
+    int rc = hocket__map_set(&k->timeouts, key, (void *) count);
     return rc < 0 ? rc
-                  : hocket__map_set(&k->timeouts, hocket__kept_path_of(e->path, count),
-                      (void *) (uintptr_t) e->n);
+                  : hocket__map_set(
+                      &k->timeouts, hocket__kept_path_of(key, count), (void *) (uintptr_t) e->n);
 }
 
 uint64_t hocket__kept_timeout_there(const struct hocket__fiber *f)
 {
     return (uintptr_t) hocket__map_get(
-        &f->kept->timeouts, hocket__kept_path_of(f->path, f->timeouts + 1));
+        &f->kept->timeouts, hocket__kept_path_of(timeouts_of(f->path), f->timeouts + 1));
 }
 
 int hocket__kept_remember(struct hocket__kept *k, const struct hocket__log_entry *e)
@@ -317,9 +321,9 @@ int hocket__kept_remember(struct hocket__kept *k, const struct hocket__log_entry
 
 /* ==== Checkpoint ============================================================================== */
 
-/* Checkpoints of a run that is kept. Where one is made nothing goes on but the fiber that makes it, those that wait for it, and
- * the broker's, which waits: so a few numbers of each, and what Lua says of the run, are all that a replay needs to go on from
- * there. They are the entry's value: numbers of 8 bytes, then a text.
+/* Checkpoints of a run that is kept. While one is made, only the fiber that makes it runs. The fibers that wait for it and the
+ * broker's fiber are suspended. So a replay can start there from a few numbers of each fiber, and from Lua's state of the run. The
+ * entry's value holds them: numbers of 8 bytes, then a text.
  *
  *     drawn, rests, epoch, made, remembered, detached, wall_ms, n, n times (path, made, effects and above 32 bits draws), text
  *
@@ -422,7 +426,7 @@ static bool read_fiber(struct hocket__kept *k, struct hocket__str *rest)
     return f != NULL;
 }
 
-/* What the run goes on with; *text is what Lua said. False: it is another one. */
+/* The state that the run continues from; *text is what Lua returned. False: it is another state. */
 static bool read_value(struct hocket__kept *k, struct hocket__str value, struct hocket__str *text)
 {
     uint64_t rests, epoch, detached, wall, n, still = 0;

@@ -24,12 +24,18 @@ static void push_self(lua_State *L, struct hocket__fiber *f)
     lua_remove(L, -2);
 }
 
-/* spawn(fn, ...) -> fiber: a child of the running fiber */
-static int l_spawn(lua_State *L)
+/* Makes a fiber of the function and its arguments, which are the whole stack, and pushes it. */
+static struct hocket__fiber *spawn(lua_State *L, bool detached)
 {
     luaL_checktype(L, 1, LUA_TFUNCTION);
     hocket__fiber_guard(L, lua_gettop(L) - 1);
-    hocket__fiber_spawn(L, hocket__runtime(L), lua_gettop(L) - 1, false);
+    return hocket__fiber_spawn(L, hocket__runtime(L), lua_gettop(L) - 1, detached);
+}
+
+/* spawn(fn, ...) -> fiber: a child of the running fiber */
+static int l_spawn(lua_State *L)
+{
+    spawn(L, false);
     return 1;
 }
 
@@ -41,8 +47,7 @@ static int l_shelter(lua_State *L)
     struct hocket__fiber *self = hocket__fiber_current(L);
     if (self->state == HOCKET__UNWINDING || !lua_isyieldable(L))
         return luaL_error(L, "cannot wait here, so nothing can be shielded");
-    hocket__fiber_guard(L, lua_gettop(L) - 1);
-    struct hocket__fiber *f = hocket__fiber_spawn(L, hocket__runtime(L), lua_gettop(L) - 1, false);
+    struct hocket__fiber *f = spawn(L, false);
     f->traits |= HOCKET__SHELTERED;
     f->cancelled = false;
     return 1;
@@ -58,9 +63,7 @@ static int l_hold_up(lua_State *L)
 /* detach(fn, ...) -> fiber: without a parent */
 static int l_detach(lua_State *L)
 {
-    luaL_checktype(L, 1, LUA_TFUNCTION);
-    hocket__fiber_guard(L, lua_gettop(L) - 1);
-    hocket__fiber_spawn(L, hocket__runtime(L), lua_gettop(L) - 1, true);
+    spawn(L, true);
     return 1;
 }
 
@@ -78,7 +81,7 @@ static int l_spawn_under(lua_State *L)
 {
     struct hocket__fiber *parent = check_fiber(L, 1);
     luaL_checktype(L, 2, LUA_TFUNCTION);
-    /* one that is closing waits for the children that it has, and takes no more */
+    /* a closing fiber waits for its children, and takes no more */
     luaL_argcheck(L, parent->state < HOCKET__CLOSING, 1, "that fiber has ended");
     hocket__fiber_guard(L, lua_gettop(L) - 2);
     hocket__fiber_spawn_under(L, hocket__runtime(L), lua_gettop(L) - 2, parent);
@@ -129,8 +132,11 @@ static int after_sleep(lua_State *L, int status, lua_KContext ctx)
 static int l_sleep(lua_State *L)
 {
     luaL_checknumber(L, 1);
+    const struct hocket__runtime *rt = hocket__runtime(L);
     int64_t ms = hocket__opt_seconds(L, 1);
-    int64_t due = hocket__script_ms(hocket__runtime(L)) + ms;
+    if (!rt->kept && ms > 0)
+        ms++; /* deadlines count whole milliseconds, and the first one has begun */
+    int64_t due = hocket__script_ms(rt) + ms;
     return hocket__await_inside(L, ms, (lua_KContext) due, after_sleep);
 }
 
@@ -194,8 +200,8 @@ static int l_steps(lua_State *L)
     return 1;
 }
 
-/* begin_work(): the running fiber, and all that it starts from now on, is a run, with a clock of its own for its time limits. One
- * that is kept has it. */
+/* begin_work(): the running fiber, and everything that it starts from now on, is a run, with a clock of its own for its time limits. A
+ * durable run has one already. */
 static int l_begin_work(lua_State *L)
 {
     struct hocket__fiber *f = hocket__fiber_here(L);
@@ -209,7 +215,7 @@ static int l_begin_work(lua_State *L)
     return 0;
 }
 
-/* away(kind?) -> what it was: what the running fiber, and all that it starts, waits for from now on: "people", another "run", or
+/* away(kind?) -> what it was: what the running fiber, and everything that it starts, waits for from now on: "people", another "run", or
  * its own "work" */
 static int l_away(lua_State *L)
 {
@@ -342,14 +348,14 @@ static int l_status(lua_State *L)
     return 1;
 }
 
-/* f:cancelled() -> whether it was told to end */
+/* f:cancelled() -> whether it was cancelled */
 static int l_cancelled(lua_State *L)
 {
     lua_pushboolean(L, check_fiber(L, 1)->cancelled);
     return 1;
 }
 
-/* cancelled() -> whether the running fiber was told to end */
+/* cancelled() -> whether the running fiber was cancelled */
 static int l_here_cancelled(lua_State *L)
 {
     struct hocket__fiber *f = hocket__fiber_here(L);
@@ -602,5 +608,6 @@ int hocket__open_fiber(lua_State *L)
     hocket__fiber_open_guard(L);
     lua_newtable(L);
     hocket__setfuncs(L, functions);
+    hocket__own_coroutines(L, hocket__runtime(L)->own_state);
     return 1;
 }

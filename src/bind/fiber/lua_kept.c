@@ -23,7 +23,7 @@ static void call_outside(lua_State *L, int nargs, int nresults)
     int status = lua_pcall(L, nargs, nresults, 0);
     rt->kept = k;
     if (status != LUA_OK && is_nomem(L))
-        hocket__raise_nomem(L); /* of the run's, who hears of it */
+        hocket__raise_nomem(L); /* raised in the run's fiber */
     if (status != LUA_OK)
         lua_error(L);
 }
@@ -52,8 +52,8 @@ static int l_value(lua_State *L)
     return 1;
 }
 
-/* is_next(name, digest?) -> whether the log that is being replayed has a value of this name (of what is asked so) for the running
- * fiber now: one that is not always given. nil: no fiber of the run runs, which could be given one. */
+/* is_next(name, digest?) -> whether the replayed log has a value of this name, for this digest of the question, for the running
+ * fiber now. For values that are not in every log. nil: no fiber of the run is running, so none could receive a value. */
 static int l_is_next(lua_State *L)
 {
     const struct hocket__runtime *rt = hocket__runtime(L);
@@ -99,7 +99,7 @@ static int l_is_left(lua_State *L)
     return 1;
 }
 
-/* fed() -> what the hook `file` was told in earlier lives, by name; nil: nothing */
+/* fed() -> what the hook `file` got in earlier lives, by name; nil: nothing */
 static int l_fed(lua_State *L)
 {
     const struct hocket__kept *k = hocket__kept_here(hocket__runtime(L));
@@ -212,7 +212,7 @@ static struct hocket__kept *maker_of(const struct hocket__runtime *rt)
                                                                                     : NULL;
 }
 
-/* lack(message, within): a run that somebody else may go on with, or whoever has set the key that is missing here, ends:
+/* lack(message, within): a run that somebody else may continue, or whoever has set the key that is missing here, ends:
  * raises. It is not over, and nothing of that stands in its log. Of other runs nothing happens. `within`: said by what
  * makes an effect for it. */
 static int l_lack(lua_State *L)
@@ -241,7 +241,7 @@ static int l_fail(lua_State *L)
     return 0;
 }
 
-/* wall() -> seconds since 1970 on the run's wall clock; nil outside of any that is kept */
+/* wall() -> seconds since 1970 on the run's wall clock; nil outside of a durable run */
 static int l_wall(lua_State *L)
 {
     const struct hocket__runtime *rt = hocket__runtime(L);

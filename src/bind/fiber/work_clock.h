@@ -8,7 +8,7 @@
  *     a fiber becomes busy       ──> the clock runs, each limit is set to what is left of it
  *
  * This file alone decides whether a run waits for people alone. The first fiber of a run and all fibers below it share the clock,
- * those that perform effects included. The limits of a fiber without a clock go by the machine's.
+ * including fibers that perform effects. The limits of a fiber without a clock go by the machine's.
  *
  * The clock of a kept run also stands still while no process has the run. The log says how long it stood still, in an entry before
  * the one that ended the pause (kept.c), so that a later process knows what is left of each limit. It also says which limit has
@@ -47,6 +47,8 @@ enum hocket__standing hocket__work_clock_standing(
 /* The fiber waits until this time of its clock at most; and does so no longer. */
 void hocket__work_clock_limit(struct hocket__fiber *f, int64_t due_ms);
 void hocket__work_clock_unlimit(struct hocket__fiber *f);
+/* The clock has stood still for so long: all limits end later. */
+void hocket__work_clock_set_back(struct hocket__work_clock *c, int64_t ms);
 
 /* A run that is kept goes live: limits are set from here on. */
 void hocket__work_clock_live(struct hocket__work_clock *c);

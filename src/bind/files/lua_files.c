@@ -1,19 +1,209 @@
 /* hocket.internal.core.files: files below a root, for tools. What may be done is a question of permissions,
  * what a task has read that of hocket/internal/tools/file.lua.
  *
- * What touches a disk is done by a job on a thread of the loop's pool (job.c), which has copies of all
- * that it needs, while the fiber waits; but for a look at a path, and files so small that the thread would
- * cost more. A fiber that is cancelled abandons its job, which frees itself when the thread is through. */
-
+ * A job on a thread of the loop's pool does the work on disks, with its own copies of the arguments, while
+ * the fiber waits. Exceptions are a look at a path, and files so small that the thread would cost more. A
+ * fiber that is cancelled abandons its job, which frees itself when the thread is through. */
 #include "bind/open.h"
 
 #include <stdlib.h>
 
 #include "bind/fiber/fiber.h"
-#include "bind/files/job.h"
+#include "bind/life.h"
 #include "bind/options.h"
+#include "bind/runtime.h"
 #include "bind/util.h"
+#include "os/decode.h"
 #include "os/file.h"
+#include "os/root.h"
+#include "os/search/search.h"
+
+/* Work on files that may take long, done by libuv's threads while a fiber waits.
+ *
+ * A job is owned by its Lua object until that is collected, and by the loop while it is under way;
+ * whoever lets go last frees it. It has copies of all it needs and its memory comes from malloc,
+ * since an embedder's allocator need not be safe for threads. Cancelling lets go: what is under way
+ * ends by itself, a search at its next file, a write in order. */
+
+enum hocket__files_op {
+    HOCKET__FILES_READ,
+    HOCKET__FILES_LIST,
+    HOCKET__FILES_WRITE,
+    HOCKET__FILES_MOVE,
+    HOCKET__FILES_REMOVE,
+    HOCKET__FILES_SEARCH
+};
+
+struct hocket__files_job {
+    uv_work_t work;
+    struct hocket__closer closer;
+    struct hocket__runtime *rt;
+    uint64_t fiber;
+    bool owned, under_way;
+    int cancelled; /* atomic */
+
+    enum hocket__files_op op;
+    struct hocket__root *root;
+    struct hocket__buf path, to,
+        text; /* `to` is also a search's glob, `text` its pattern or what is written */
+    unsigned char expect[HOCKET__HASH];
+    bool has_expect;
+    int fd;     /* read: opened already */
+    size_t max; /* bytes of a file, entries of a directory */
+    size_t first, lines, limit;
+    bool raw;
+    struct hocket__search search;
+
+    int status;
+    struct hocket_error err;
+    struct hocket__buf content,
+        out; /* read: as it is, and decoded; list: packed entries; search: lines */
+    const char *encoding;
+    struct hocket__lines taken;
+    unsigned char hash[HOCKET__HASH];
+    struct hocket__root_info info;
+    struct hocket__search_stats stats;
+};
+
+/* NULL: out of memory. It is owned until job_drop. */
+static struct hocket__files_job *job_new(
+    struct hocket__runtime *rt, struct hocket__root *root, enum hocket__files_op op)
+{
+    struct hocket__files_job *j = calloc(1, sizeof(*j));
+    if (!j)
+        return NULL;
+    struct hocket__buf *const buffers[] = { &j->path, &j->to, &j->text, &j->content, &j->out };
+    for (size_t i = 0; i < sizeof(buffers) / sizeof(buffers[0]); i++)
+        hocket__buf_init(buffers[i], &hocket__malloc, 0);
+    j->rt = rt;
+    j->owned = true;
+    j->root = hocket__root_ref(root);
+    j->op = op;
+    j->fd = -1;
+    hocket__list_init(&j->closer.link);
+    return j;
+}
+
+static void free_job(struct hocket__files_job *j)
+{
+    struct hocket__buf *const buffers[] = { &j->path, &j->to, &j->text, &j->content, &j->out };
+    for (size_t i = 0; i < sizeof(buffers) / sizeof(buffers[0]); i++)
+        hocket__buf_deinit(buffers[i]);
+    if (j->fd >= 0)
+        hocket__root_close(j->fd);
+    hocket__root_unref(j->root);
+    free(j);
+}
+
+static void job_drop(struct hocket__files_job *j)
+{
+    if (!j)
+        return;
+    __atomic_store_n(&j->cancelled, 1, __ATOMIC_RELAXED);
+    j->owned = false;
+    if (!j->under_way)
+        free_job(j);
+}
+
+/* ---- The work ------------------------------------------------------------------------ */
+
+static int read_file(struct hocket__files_job *j)
+{
+    int rc = hocket__root_slurp(j->fd, j->path.data, j->max, &j->content, &j->err);
+    hocket__root_close(j->fd);
+    j->fd = -1;
+    if (rc < 0)
+        return rc;
+    hocket__root_hash(hocket__buf_str(&j->content), j->has_expect ? j->expect : NULL, j->hash);
+    j->info.size = (int64_t) j->content.len;
+    struct hocket__str text;
+    j->encoding = hocket__decode_text(hocket__buf_str(&j->content), &j->out, &text);
+    if (j->out.status < 0)
+        return hocket__error_nomem(&j->err);
+    j->taken = hocket__take_lines(text, j->first, j->lines, j->limit);
+    return 0;
+}
+
+/* Packed: the info, the name, NUL. */
+static void add_entry(void *ud, const char *name, const struct hocket__root_info *info)
+{
+    struct hocket__buf *out = ud;
+    hocket__buf_add(out, (const char *) info, sizeof(*info));
+    hocket__buf_add(out, name, strlen(name) + 1);
+}
+
+static int list(struct hocket__files_job *j)
+{
+    int rc = hocket__root_list(j->root, j->path.data, j->max, add_entry, &j->out, &j->err);
+    return rc == 0 && j->out.status < 0 ? hocket__error_nomem(&j->err) : rc;
+}
+
+static int work(struct hocket__files_job *j)
+{
+    const unsigned char *expect = j->has_expect ? j->expect : NULL;
+    switch (j->op) {
+    case HOCKET__FILES_READ: return read_file(j);
+    case HOCKET__FILES_LIST: return list(j);
+    case HOCKET__FILES_WRITE:
+        return hocket__root_write(
+            j->root, j->path.data, hocket__buf_str(&j->text), expect, &j->err);
+    case HOCKET__FILES_MOVE:
+        return hocket__root_move(j->root, j->path.data, j->to.data, expect, &j->err);
+    case HOCKET__FILES_REMOVE: return hocket__root_remove(j->root, j->path.data, &j->err);
+    default: return hocket__search(j->root, &j->search, &j->out, &j->stats, &j->err);
+    }
+}
+
+/* Does it here and now. */
+static void job_run(struct hocket__files_job *j)
+{
+    j->status = work(j);
+}
+
+/* ---- On a thread ------------------------------------------------------------------------ */
+
+static void on_thread(uv_work_t *w)
+{
+    job_run(w->data);
+}
+
+static void on_end(uv_work_t *w, int status)
+{
+    struct hocket__files_job *j = w->data;
+    if (status < 0)
+        j->status = hocket__error(&j->err, HOCKET_ECANCELLED, "cancelled");
+    j->under_way = false;
+    struct hocket__runtime *rt = j->rt;
+    uint64_t fiber = j->owned ? j->fiber : 0;
+    hocket__runtime_release(rt, &j->closer);
+    if (!j->owned)
+        free_job(j);
+    if (fiber)
+        hocket__fiber_wake(rt, fiber);
+}
+
+static void on_close(struct hocket__closer *c)
+{
+    struct hocket__files_job *j = hocket__container_of(c, struct hocket__files_job, closer);
+    __atomic_store_n(&j->cancelled, 1, __ATOMIC_RELAXED);
+    uv_cancel((uv_req_t *) &j->work); /* when it has not begun; on_end comes in any case */
+}
+
+/* Hands it to a thread; the fiber is woken when it is done (under_way is false). Where there is no
+ * thread to be had it is done at once. */
+static void job_start(struct hocket__files_job *j, uint64_t fiber)
+{
+    j->fiber = fiber;
+    j->work.data = j;
+    j->closer.close = on_close;
+    /* no thread: it is done here, and the fiber finds it done */
+    if (uv_queue_work(j->rt->loop, &j->work, on_thread, on_end) < 0) {
+        job_run(j);
+        return;
+    }
+    j->under_way = true;
+    hocket__runtime_hold(j->rt, &j->closer);
+}
 
 #define ROOT "hocket.root"
 #define JOB  "hocket.files_job"
@@ -85,19 +275,15 @@ static int l_path(lua_State *L)
 static void push_info(lua_State *L, const struct hocket__root_info *i)
 {
     lua_createtable(L, 0, 6);
-    lua_pushstring(L, i->kind == 'f'   ? "file"
-                      : i->kind == 'd' ? "directory"
-                      : i->kind == 'l' ? "link"
-                                       : "other");
-    lua_setfield(L, -2, "kind");
-    lua_pushinteger(L, i->size);
-    lua_setfield(L, -2, "size");
-    lua_pushnumber(L, (double) i->mtime_ms / 1000);
-    lua_setfield(L, -2, "modified");
-    lua_pushinteger(L, i->mode);
-    lua_setfield(L, -2, "mode");
-    lua_pushinteger(L, i->links);
-    lua_setfield(L, -2, "links");
+    hocket__set_cstr(L, "kind",
+        i->kind == 'f'   ? "file"
+        : i->kind == 'd' ? "directory"
+        : i->kind == 'l' ? "link"
+                         : "other");
+    hocket__set_int(L, "size", i->size);
+    hocket__set_number(L, "modified", (double) i->mtime_ms / 1000);
+    hocket__set_int(L, "mode", i->mode);
+    hocket__set_int(L, "links", i->links);
 }
 
 /* r:info(path) -> {kind, size, modified, mode, links} | nil, error */
@@ -117,7 +303,7 @@ static int job_gc(lua_State *L)
 {
     struct hocket__files_job **j = hocket__gc_userdata(L, job_gc);
     if (j)
-        hocket__files_job_drop(*j);
+        job_drop(*j);
     if (j)
         *j = NULL;
     return 0;
@@ -143,7 +329,7 @@ static struct hocket__files_job *new_job(lua_State *L, enum hocket__files_op op,
     struct hocket__files_job **p = lua_newuserdatauv(L, sizeof(*p), 0);
     *p = NULL;
     luaL_setmetatable(L, JOB);
-    *p = hocket__files_job_new(rt, root, op);
+    *p = job_new(rt, root, op);
     if (!*p)
         hocket__raise_nomem(L);
     if (path)
@@ -154,20 +340,15 @@ static struct hocket__files_job *new_job(lua_State *L, enum hocket__files_op op,
 static int push_read(lua_State *L, const struct hocket__files_job *j)
 {
     push_info(L, &j->info);
-    lua_pushstring(L, j->encoding);
-    lua_setfield(L, -2, "encoding");
+    hocket__set_cstr(L, "encoding", j->encoding);
     lua_pushlstring(L, (const char *) j->hash, HOCKET__HASH);
     lua_setfield(L, -2, "hash");
     hocket__push_str(L, j->taken.piece);
     lua_setfield(L, -2, "text");
-    lua_pushinteger(L, (lua_Integer) j->taken.first);
-    lua_setfield(L, -2, "first");
-    lua_pushinteger(L, (lua_Integer) j->taken.last);
-    lua_setfield(L, -2, "last");
-    lua_pushinteger(L, (lua_Integer) j->taken.total);
-    lua_setfield(L, -2, "total");
-    lua_pushboolean(L, j->taken.cut);
-    lua_setfield(L, -2, "cut");
+    hocket__set_int(L, "first", (lua_Integer) j->taken.first);
+    hocket__set_int(L, "last", (lua_Integer) j->taken.last);
+    hocket__set_int(L, "total", (lua_Integer) j->taken.total);
+    hocket__set_bool(L, "cut", j->taken.cut);
     if (j->raw) {
         hocket__push_str(L, hocket__buf_str(&j->content));
         lua_setfield(L, -2, "bytes");
@@ -184,8 +365,7 @@ static int push_list(lua_State *L, const struct hocket__files_job *j)
         memcpy(&info, p, sizeof(info));
         p += sizeof(info);
         push_info(L, &info);
-        lua_pushstring(L, p);
-        lua_setfield(L, -2, "name");
+        hocket__set_cstr(L, "name", p);
         lua_rawseti(L, -2, i);
         p += strlen(p) + 1;
     }
@@ -204,13 +384,10 @@ static int push_search(lua_State *L, const struct hocket__files_job *j)
     hocket__push_str(L, hocket__buf_str(&j->out));
     lua_newtable(L);
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-        lua_pushinteger(L, (lua_Integer) counts[i].value);
-        lua_setfield(L, -2, counts[i].name);
+        hocket__set_int(L, counts[i].name, (lua_Integer) counts[i].value);
     }
-    lua_pushboolean(L, j->stats.full);
-    lua_setfield(L, -2, "full");
-    lua_pushboolean(L, j->stats.timed_out);
-    lua_setfield(L, -2, "timed_out");
+    hocket__set_bool(L, "full", j->stats.full);
+    hocket__set_bool(L, "timed_out", j->stats.timed_out);
     return 2;
 }
 
@@ -256,7 +433,7 @@ static int finish(lua_State *L, int status, lua_KContext at)
 /* The job's userdata is on top. */
 static int start(lua_State *L, struct hocket__files_job *j)
 {
-    hocket__files_job_start(j, hocket__fiber_current(L)->id);
+    job_start(j, hocket__fiber_current(L)->id);
     return finish(L, LUA_OK, lua_gettop(L));
 }
 
@@ -308,7 +485,7 @@ static int l_read(lua_State *L)
         return hocket__fail(L, &j->err);
     if (j->info.size > SMALL)
         return start(L, j);
-    hocket__files_job_run(j);
+    job_run(j);
     return push_outcome(L, j);
 }
 

@@ -87,14 +87,10 @@ static int l_info(lua_State *L)
     if (!info.exists)
         return 0;
     lua_createtable(L, 0, 4);
-    lua_pushstring(L, info.is_dir ? "directory" : info.is_file ? "file" : "other");
-    lua_setfield(L, -2, "kind");
-    lua_pushinteger(L, info.size);
-    lua_setfield(L, -2, "size");
-    lua_pushnumber(L, (double) info.mtime_ms / 1000);
-    lua_setfield(L, -2, "modified");
-    lua_pushboolean(L, info.is_private);
-    lua_setfield(L, -2, "private");
+    hocket__set_cstr(L, "kind", info.is_dir ? "directory" : info.is_file ? "file" : "other");
+    hocket__set_int(L, "size", info.size);
+    hocket__set_number(L, "modified", (double) info.mtime_ms / 1000);
+    hocket__set_bool(L, "private", info.is_private);
     return 1;
 }
 

@@ -190,14 +190,14 @@ static int l_change(lua_State *L)
     return 5;
 }
 
-/* s:taken(): the changes are told no more */
+/* s:taken(): the changes are not reported again */
 static int l_taken(lua_State *L)
 {
     hocket__scan_taken(check_idle(L)->scan);
     return 0;
 }
 
-/* s:hash() -> of all that is there, 16 hexadecimal digits; nil: nothing is there */
+/* s:hash() -> of everything that is there, 16 hexadecimal digits; nil: nothing is there */
 static int l_hash(lua_State *L)
 {
     const struct hocket__scan *scan = check_idle(L)->scan;

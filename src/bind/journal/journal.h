@@ -34,7 +34,8 @@ void hocket__refuse_reserved(lua_State *L, struct hocket__str name);
 
 /* It is the journal of a run that is kept: its times are the run's, and what others put into it is in the log. */
 void hocket__journal_keep(struct hocket__lua_journal *j, struct hocket__kept *k);
-/* The same for who is outside of its run: what wakes those inside is in the log of one that is kept. */
+/* The same for a reader outside of the run. What wakes a reader inside is in the log of a durable
+ * run. */
 void hocket__journal_wake_others(struct hocket__lua_journal *j);
 /* Appends a record, whoever does so: its number; 0: not now, the replay does; below 0 as hocket__journal_append. */
 int64_t hocket__journal_put(

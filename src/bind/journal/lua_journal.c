@@ -358,7 +358,7 @@ static int l_close(lua_State *L)
     return 0;
 }
 
-/* j:enter(): from here on the running fiber, and all that it starts, is the run's, where that is kept */
+/* j:enter(): from here on the running fiber, and everything that it starts, is the run's, where that is kept */
 static int l_enter(lua_State *L)
 {
     struct hocket__lua_journal *j = hocket__check_journal(L, 1);

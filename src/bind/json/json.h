@@ -30,8 +30,8 @@ bool hocket__json_fits(const hocket_json *v);
  * Raises on functions, cycles (depth over 128), NaN, mixed keys: with the path. */
 void hocket__json_encode(lua_State *L, int idx, struct hocket__buf *out);
 
-/* A text of some length, quoted, as long as no other is: what an agent is told goes into an event and
- * into its conversation, one after the other. Empty where that is not worth while, or memory is out. */
+/* The last longer text, quoted: a message to an agent goes into an event and into its conversation, one after the
+ * other. Empty where that is not worth while, or memory is out. */
 struct hocket__str hocket__json_quoted(lua_State *L, int idx);
 
 /* As hocket__json_encode, for a table that has to be an object, an empty one too; `look`, which may raise, sees

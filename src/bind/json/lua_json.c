@@ -631,7 +631,7 @@ static void push_pair(lua_State *L, lua_Integer i)
             L, "bad pair %d to 'object' ({name, value} expected: a string, and not nil)", (int) i);
 }
 
-/* object(pairs) -> a table of these members, which is written in their order */
+/* object(pairs) -> a table with the pairs as members, which is written in their order */
 static int l_object(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TTABLE);

@@ -67,7 +67,8 @@ static void count(struct hocket__answer *a, const struct hocket__llm_call *llm, 
     if (a->price && (whole || hocket__price_is_free(a->price)))
         a->cost = cost = cost_of(a, &u);
     if (whole && estimate(a, hocket__llm_reply(llm), &u) && a->price)
-        cost = cost_of(a, &u); /* for limits alone: what the call cost is said as it was told */
+        cost =
+            cost_of(a, &u); /* for limits alone: the event has the cost as the provider gave it */
     struct hocket__usage_sum used = { .input = u.input,
         .output = u.output,
         .cached = u.cached,

@@ -1,5 +1,5 @@
-/* A model call as Lua makes it: one attempt, with all that lasts as long. Nothing here touches Lua:
- * the callbacks of transport and lane note what came and wake the fiber that waits.
+/* A model call as Lua makes it: one attempt, with everything that lives as long. Nothing here
+ * touches Lua: the callbacks of transport and lane note what came and wake the fiber that waits.
  *
  *   start ──> queued (the lane is full) ──> begun ──> done
  *               └────────── advance ─────────┘
@@ -33,31 +33,3 @@ struct hocket__attempt {
 extern const char hocket__call_name[];
 /* The call at arg (call.c): raises when it was released. */
 struct hocket__attempt *hocket__check_call(lua_State *L, int arg);
-
-/* An attempt without anything in it; NULL: out of memory. */
-struct hocket__attempt *hocket__attempt_new(struct hocket__runtime *rt);
-/* Ends it, which has not begun, with a reply as a log has it (recall.c): 0, or EPARSE, ENOMEM, ELIMIT. */
-int hocket__attempt_recall(
-    struct hocket__attempt *a, struct hocket__str packed, struct hocket_error *err);
-/* Whatever state it is in. */
-void hocket__attempt_free(struct hocket__attempt *a);
-
-/* Begins it, or queues it when the lane is full. `run`: whose turn it takes there; `again`: it was
- * turned away before. 0, or what forbids it: the free must follow. */
-int hocket__attempt_start(
-    struct hocket__attempt *a, uint64_t run, bool again, struct hocket_error *err);
-/* Whatever has to be done for a queued attempt before anybody waits (on): begins it when its turn has
- * come, ends it when its time is over. */
-void hocket__attempt_advance(struct hocket__attempt *a);
-/* Ends it as cancelled, down to the socket. */
-void hocket__attempt_abandon(struct hocket__attempt *a);
-/* Milliseconds until its time is over, at least 1; 0: it has no limit. */
-int hocket__attempt_left_ms(const struct hocket__attempt *a);
-
-/* Counts an attempt that has failed, unless it is made again and has used nothing; once. */
-void hocket__attempt_settle(struct hocket__attempt *a, bool again);
-
-/* Whether it is worth another one, after it has failed: `made` and `retries` count those after the
- * first; left_ms as in net/limit/retry.h. A replay tries again what was tried again, and at once. */
-struct hocket__retry_verdict hocket__attempt_retry(
-    const struct hocket__attempt *a, int made, int retries, int64_t left_ms);

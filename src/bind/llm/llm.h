@@ -19,8 +19,8 @@ int hocket__open_llm(lua_State *L);
 /* Adds `history` to the module table on top (lua_history.c). */
 void hocket__open_history(lua_State *L);
 struct hocket__history *hocket__check_history(lua_State *L, int arg);
-/* Nobody goes on with it for now: `h` is one of check_history's. Of all that rest those that do so longest give back what
- * only requests to come need, once that is much. */
+/* Nobody uses it for now: `h` is one of check_history's. Once resting histories hold much, the longest resting
+ * ones give back what only later requests need. */
 void hocket__history_rests(struct hocket__history *h);
 /* Adds `provider` and `lane` (lua_provider.c). */
 void hocket__open_provider(lua_State *L);
@@ -52,8 +52,7 @@ struct hocket__answer {
     bool kept;                   /* the reply is in the history … */
     size_t kept_at, kept_behind; /* … after so many bytes, and messages */
     bool closed;                 /* so are the results of its tool calls */
-    uint64_t
-        wrong[HOCKET__REPLY_MAX_CALLS / 64]; /* of these, by bits: those whose result is an error */
+    uint64_t wrong[HOCKET__REPLY_MAX_CALLS / 64]; /* a bit for each call whose result is an error */
 };
 enum { HOCKET__CALL_RESULTS = 8 }; /* the user value of a call that holds its results, the last */
 
@@ -66,20 +65,11 @@ void hocket__answer_count(struct hocket__answer *a);
 /* Counts one that broke off: what the provider said of it, which is all only when it was read to its
  * end. What it cost beyond that nobody knows. */
 void hocket__answer_count_failed(struct hocket__answer *a, const struct hocket__llm_call *llm);
-/* Adds the methods of calls that are kept (recall.c). */
-void hocket__open_recall(lua_State *L);
 /* Adds `begins_calls` to the module table on top (lua_answer.c). */
 void hocket__open_text_calls(lua_State *L);
 /* Adds the methods of a call that has its reply to the metatable on top (lua_answer.c). */
 void hocket__open_answer(lua_State *L);
 
-/* The same for calls of the same tool with the same arguments and the same result, but for the random
- * words of frames in it; hardly for others. */
-uint64_t hocket__call_digest(
-    const struct hocket__call *c, struct hocket__str result, struct hocket__buf *scratch);
-
 /* Providers count differently; here input always holds what was cached, and output the reasoning.
  */
 struct hocket__usage hocket__usage_of(const struct hocket__llm_call *call);
-/* Pushes the reply of a call that is done (lua_reply.c). */
-void hocket__push_reply(lua_State *L, const struct hocket__answer *a, bool with_usage);

@@ -1,6 +1,6 @@
 /* What a model call has brought. Most replies are tool calls, of which nobody needs more than each
- * call's tool and arguments: so they are handed out one by one, as they are asked for, and what is
- * told of them is told from here.
+ * call's tool and arguments: so they are handed out one by one, on request, and this file writes the events about
+ * them.
  *
  *     accept ──> how many calls, and how it finished
  *       arguments(i), result(i, text) …        for each
@@ -9,14 +9,195 @@
  * A conversation in which calls have no results is refused by every provider: so a call is a
  * to-be-closed value, and those whose result is missing then were cancelled. Only reply() makes a
  * table of all. */
-
 #include "bind/llm/llm.h"
 
-#include "bind/schema/schema.h"
+#include <string.h>
+
 #include "bind/event_writer.h"
+#include "bind/schema/schema.h"
 #include "bind/util.h"
 #include "core/text.h"
 #include "net/protocol/protocol.h"
+
+/* Whether a tool call is the same one again: a number for its tool, its arguments and its result.
+ *
+ * For the watch over sessions that go in circles: the same tool with the same arguments and the
+ * same result, whatever the random words of fences in it are. Two that have one digest by accident
+ * cost a warning; so 64 bits do. */
+
+/* Letters are ASCII's, whatever the host's locale is. */
+static bool is_alnum(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* "<" or "</", letters, "-", and a word, which is new each time: see fence.lua. Returns the place
+ * of the word, or NULL. */
+static const char *frame_word(const char *p, const char *end)
+{
+    const char *from = ++p < end && *p == '/' ? ++p : p;
+    while (p < end && *p >= 'a' && *p <= 'z')
+        p++;
+    return p > from && p + 1 < end && *p == '-' && is_alnum(p[1]) ? p + 1 : NULL;
+}
+
+/* The text without the words of its frames. */
+static struct hocket__str without_words(struct hocket__str s, struct hocket__buf *out)
+{
+    const char *end = s.p + s.n, *from = s.p, *at = s.n ? memchr(s.p, '<', s.n) : NULL;
+    if (!at)
+        return s;
+    hocket__buf_reset(out);
+    for (; at; at = memchr(at, '<', (size_t) (end - at))) {
+        const char *word = frame_word(at++, end);
+        if (!word)
+            continue;
+        hocket__buf_add(out, from, (size_t) (word - from));
+        while (word < end && is_alnum(*word))
+            word++;
+        from = at = word;
+    }
+    hocket__buf_add(out, from, (size_t) (end - from));
+    return hocket__buf_str(out);
+}
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+    h = (h ^ v) * UINT64_C(0x9E3779B97F4A7C15);
+    return h ^ h >> 32;
+}
+
+static uint64_t digest(uint64_t h, const char *p, size_t n)
+{
+    uint64_t word;
+    for (h = mix(h, n); n >= sizeof(word); p += sizeof(word), n -= sizeof(word)) {
+        memcpy(&word, p, sizeof(word));
+        h = mix(h, word);
+    }
+    word = 0;
+    if (n > 0)
+        memcpy(&word, p, n);
+    return mix(h, word);
+}
+
+/* Long texts count by their ends and their length. */
+static uint64_t digest_ends(uint64_t h, struct hocket__str s)
+{
+    enum { END = 200 };
+    /* Results of megabytes are compared after every call; two that differ in the middle alone
+     * are rare, and taking them for the same costs a hint to the model. */
+    if (s.n <= 2 * END)
+        return digest(h, s.p, s.n);
+    return digest(digest(mix(h, s.n), s.p, END), s.p + s.n - END, END);
+}
+
+/* The same for calls of the same tool with the same arguments and the same result, but for the random
+ * words of frames in it; hardly for others. */
+static uint64_t call_digest(
+    const struct hocket__call *c, struct hocket__str result, struct hocket__buf *scratch)
+{
+    uint64_t h = digest(0, c->name.data, c->name.len);
+    h = digest_ends(h, hocket__buf_str(&c->arguments));
+    return digest_ends(h, without_words(result, scratch));
+}
+
+/* A model's reply as a Lua table.
+ *
+ * Fields that the provider did not give are nil, not 0 or "". Texts are pushed once and not copied
+ * before. */
+
+static void set_text(lua_State *L, const char *name, const struct hocket__buf *b)
+{
+    hocket__push_str(L, hocket__buf_str(b));
+    lua_setfield(L, -2, name);
+}
+
+static void set_count(lua_State *L, const char *name, int64_t v)
+{
+    if (v >= 0) {
+        hocket__set_int(L, name, v);
+    }
+}
+
+static void set_cost(lua_State *L, int64_t cost)
+{
+    if (cost < 0)
+        return;
+    hocket__set_number(L, "cost", (double) cost / (double) HOCKET__DOLLAR);
+}
+
+static void push_usage(lua_State *L, const struct hocket__usage *u, int64_t cost)
+{
+    lua_createtable(L, 0, 6);
+    set_cost(L, cost);
+    set_count(L, "input", u->input);
+    set_count(L, "output", u->output);
+    set_count(L, "cached", u->cached);
+    set_count(L, "cache_write", u->cache_write);
+    set_count(L, "reasoning", u->reasoning);
+}
+
+static void set_usage(lua_State *L, const struct hocket__answer *a)
+{
+    struct hocket__usage usage = hocket__usage_of(a->llm);
+    push_usage(L, &usage, a->cost);
+    lua_setfield(L, -2, "usage");
+}
+
+static void push_call(lua_State *L, const struct hocket__call *c)
+{
+    lua_createtable(L, 0, 3);
+    set_text(L, "id", &c->id);
+    set_text(L, "name", &c->name);
+    set_text(L, "arguments", &c->arguments);
+}
+
+static void push_calls(lua_State *L, const struct hocket__reply *r)
+{
+    lua_createtable(L, (int) r->n_calls, 0);
+    for (size_t i = 0; i < r->n_calls; i++) {
+        push_call(L, &r->calls[i]);
+        lua_rawseti(L, -2, (lua_Integer) i + 1);
+    }
+}
+
+/* Its tools are at work, or the conversation was made shorter: it goes on from there. */
+static bool is_paused(struct hocket__str finish)
+{
+    return hocket__str_is(finish, "pause_turn") || hocket__str_is(finish, "compaction");
+}
+
+/* Pushes the reply of a call that is done. */
+static void push_reply(lua_State *L, const struct hocket__answer *a, bool with_usage)
+{
+    const struct hocket__reply *r = hocket__llm_reply(a->llm);
+    struct hocket__llm_timing t = hocket__llm_timing(a->llm);
+    lua_createtable(L, 0, 14);
+    set_text(L, "text", &r->text);
+    if (r->reasoning.len > 0)
+        set_text(L, "reasoning", &r->reasoning);
+    if (r->in_tags) {
+        hocket__set_bool(L, "in_tags", true);
+    }
+    if (r->has_refusal)
+        set_text(L, "refusal", &r->refusal);
+    push_calls(L, r);
+    lua_setfield(L, -2, "calls");
+    hocket__set_cstr(L, "finish", r->finish ? hocket__finish_word(r->finish) : "stop");
+    if (is_paused(hocket__buf_str(&r->finish_raw))) {
+        hocket__set_bool(L, "paused", true);
+    }
+    if (with_usage)
+        set_usage(L, a);
+    set_cost(L, a->cost);
+    set_text(L, "model", &r->model);
+    set_text(L, "id", &r->id);
+    hocket__set_number(L, "seconds", (double) t.total_us / 1e6);
+    hocket__set_number(L, "waited", (double) a->waited_ms / 1000);
+    if (t.first_us > 0) {
+        hocket__set_number(L, "first_seconds", (double) t.first_us / 1e6);
+    }
+}
 
 static const struct hocket__reply *reply_of(const struct hocket__answer *a)
 {
@@ -78,7 +259,7 @@ static int l_reply(lua_State *L)
 {
     struct hocket__answer *a = hocket__check_answer(L, 1);
     hocket__history_rests(a->history);
-    hocket__push_reply(L, a, !lua_toboolean(L, 2));
+    push_reply(L, a, !lua_toboolean(L, 2));
     return 1;
 }
 
@@ -182,8 +363,7 @@ static int l_accept(lua_State *L)
     struct hocket_error err;
     if (keep(a, &err) < 0)
         return hocket__fail(L, &err);
-    /* Before the event is told: telling appends to the journal and cannot be taken back,
-     * pushing may raise. */
+    /* Before the event is written: a journal record cannot be taken back, and pushing may raise. */
     lua_pushinteger(L, (lua_Integer) r->n_calls);
     lua_pushstring(L, finish_of(r));
     push_unless_blank(L, &r->text, r->text.len);
@@ -519,7 +699,7 @@ static int l_digest(lua_State *L)
     push_result(L, a, i);
     if (lua_type(L, -1) == LUA_TSTRING)
         text.p = lua_tolstring(L, -1, &text.n);
-    uint64_t h = hocket__call_digest(&reply_of(a)->calls[i], text, &a->rt->scratch);
+    uint64_t h = call_digest(&reply_of(a)->calls[i], text, &a->rt->scratch);
     lua_pushinteger(L, (lua_Integer) h);
     return 1;
 }

@@ -15,8 +15,7 @@
 
 static const char META[] = "hocket.history";
 
-/* Bytes that conversations may have together for requests to come, while they wait for somebody to go
- * on with them. */
+/* Bytes that idle conversations may hold together for their next requests. */
 #define RESTING_MAX ((size_t) 1 << 20)
 
 struct object {
@@ -31,7 +30,7 @@ struct hocket__history *hocket__check_history(lua_State *L, int arg)
     return hocket__check_object(L, arg, META);
 }
 
-/* ---- Those that wait ------------------------------------------------------------------- */
+/* ---- Idle conversations ------------------------------------------------------------------- */
 
 static struct object *object_of(struct hocket__history *h)
 {
@@ -45,15 +44,15 @@ static void goes_on(struct object *o)
     hocket__list_del(&o->resting);
 }
 
-/* Its messages are all that it needs. */
+/* Its messages are everything that it needs. */
 static void shrink(struct hocket__history *h)
 {
     hocket__history_unwire(h);
     hocket__buf_shrink(&h->messages);
 }
 
-/* What can be made of the messages again is kept of the conversations that were heard last: of thousands
- * that wait, as the characters of a game do, it would be most of what they have. */
+/* Only the conversations that were used last keep what can be made of their messages again: of thousands that
+ * wait, as the characters of a game do, it would be most of their memory. */
 void hocket__history_rests(struct hocket__history *h)
 {
     struct object *o = object_of(h);
@@ -132,7 +131,7 @@ static int l_result(lua_State *L)
     return added(L, rc, &err);
 }
 
-/* h:tell(tell, model?, simulated, turn): the event of a request with all that was said so far */
+/* h:tell(tell, model?, simulated, turn): the event of a request with everything that was said so far */
 static int l_tell(lua_State *L)
 {
     struct hocket__history *h = hocket__check_history(L, 1);

@@ -51,8 +51,6 @@ void hocket__program_read(lua_State *L, struct hocket__runtime *rt, const struct
 int hocket__program_check(
     lua_State *L, struct hocket__program_asked *asked, struct hocket_error *err);
 
-/* Sets `name`, and name_omitted and name_tail where it was cut, in the table on top. */
-void hocket__program_push_output(lua_State *L, struct hocket__capture *c, const char *name);
 /* Sets code or signal, and what else is known of its end, in the table on top. */
 void hocket__program_push_end(lua_State *L, const struct hocket__launch_result *r);
 /* nil and the error of a program that was not started; `said`: its standard error. */

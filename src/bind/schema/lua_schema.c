@@ -199,7 +199,8 @@ int hocket__schema_read(lua_State *L, int arg, struct hocket__str json)
 /* Values of one text that are tried: an answer has one, and perhaps examples before it. */
 #define MAX_VALUES 32
 
-/* What the values of a text came to: of those that do not fit the longest is the one to speak of. */
+/* The outcome for the values of a text: of the values that do not fit, the error names the
+ * longest. */
 struct found {
     const char *what;
     size_t longest;

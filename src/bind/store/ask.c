@@ -1,6 +1,6 @@
 /* A question that a fiber puts to the store, and its wait for the answer. It is a userdata on the
- * fiber's stack: while it stands there the question lives, and when it is collected, or the fiber
- * is cancelled, the store is told to forget it.
+ * fiber's stack: while it stands there the question lives, and when it is collected, or the fiber is cancelled, the
+ * store forgets it.
  *
  * The store answers in the loop, outside of any Lua. So rows are packed into a buffer as they come,
  * and are made values of Lua only when the fiber runs again. */
@@ -15,8 +15,7 @@ static const char ASK[] = "hocket.store.ask";
 
 /* ---- What the store says ------------------------------------------------------------------- */
 
-/* Room is looked at before a row is taken: only by the row that is one too many is it known that
- * there are more. */
+/* Checks for room before it takes a row: the row that is one too many says that there are more. */
 static int on_row(void *ud, const struct hocket__store_row *row)
 {
     struct hocket__store_ask *a = ud;
@@ -195,8 +194,8 @@ int hocket__store_ask_failed(lua_State *L, const struct hocket__store_ask *a)
 
 /* ---- In a hurry ------------------------------------------------------------------------------ */
 
-/* hurry(seconds): the running fiber, and those that it spawns from now on, wait so long for an answer, and hear then that the store is
- * away; and not so long where others have waited in vain a moment ago. 0: as long as it takes */
+/* hurry(seconds): how long the running fiber, and fibers that it spawns from now on, wait for an answer before the error "the store is
+ * away". They wait less when others have waited in vain a moment ago. 0: no limit */
 int hocket__l_store_hurry(lua_State *L)
 {
     double seconds = luaL_checknumber(L, 1);

@@ -1,18 +1,274 @@
 /* hocket.internal.core.store: what is in the host's store, and what is said to its runs.
  *
- * All that wait give nil and an error where they fail. Long lists come in pages: the second result of runs, records
- * and entries says whether there is more behind the last row. */
-
+ * Functions that wait return nil and an error when they fail. Long lists come in pages: the second result of runs,
+ * records and entries says whether there is more behind the last row. */
 #include "bind/store/store_impl.h"
 
 #include <string.h>
 
 #include "bind/fiber/fiber.h"
 #include "bind/open.h"
-#include "bind/store/store.h"
 #include "bind/options.h"
+#include "bind/store/store.h"
 #include "bind/util.h"
 #include "os/self.h"
+
+/* The part of hocket.internal.core.store that is about items: what belongs to no run, as schedules and workers. */
+
+/* What `push` makes of the answer's first row; true where there is none. */
+static int give_first(
+    lua_State *L, lua_KContext at, void (*push)(lua_State *L, const struct hocket__store_row *row))
+{
+    struct hocket__store_ask *a = lua_touserdata(L, (int) at);
+    struct hocket__str rows = hocket__buf_str(&a->rows);
+    struct hocket__store_row row;
+    if (a->status < 0)
+        return hocket__store_ask_failed(L, a);
+    if (hocket__store_unpack(&rows, &row) == 1)
+        push(L, &row);
+    else
+        lua_pushboolean(L, true);
+    return 1;
+}
+
+static void push_version(lua_State *L, const struct hocket__store_row *row)
+{
+    lua_pushinteger(L, row->item.version);
+}
+
+static int give_version(lua_State *L, int status, lua_KContext at)
+{
+    (void) status;
+    return give_first(L, at, push_version);
+}
+
+static int ask_put(lua_State *L, struct hocket__store_ask *a, const struct hocket__store_item *item,
+    const struct hocket__store_run *run)
+{
+    struct hocket__store_reply reply = hocket__store_ask_reply(a);
+    int64_t expected = hocket__opt_int(L, 1, "expected", HOCKET__STORE_ANY, -1, INT64_MAX);
+    int rc = hocket__store_pack_files(L, 1, item->generation, &a->text);
+    if (rc == 0)
+        rc = hocket__store_item_put(
+            a->s, item, expected, run, hocket__buf_str(&a->text), &reply, &a->call);
+    hocket__buf_deinit(&a->text);
+    return rc;
+}
+
+/* item_put{kind=, id=, json=, due_ms=, generation=, files=, expected=, run=} -> version.
+ *
+ * Returns when the item is on the disk, with its files and its run
+ * ({id=, target=, input=, options=, generation=, pool=, project=, due_ms=, caller=}).
+ *
+ * expected: the version that the item has, 0 for none, -1 (the default) for any. The error "state" says that it has another;
+ * then nothing was written. */
+static int l_store_item_put(lua_State *L)
+{
+    struct hocket__store_run run;
+    static const struct hocket__opt rows[] = {
+        { HOCKET__OPT_TEXT("kind", struct hocket__store_item, kind) },
+        { HOCKET__OPT_TEXT("id", struct hocket__store_item, id) },
+        { HOCKET__OPT_TEXT("json", struct hocket__store_item, json) },
+        { HOCKET__OPT_INT("due_ms", struct hocket__store_item, due_ms, 0, INT64_MAX) },
+        { HOCKET__OPT_TEXT("generation", struct hocket__store_item, generation) },
+        { 0 },
+    };
+    struct hocket__store_item item = { .due_ms = 0 };
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_settop(L, 1);
+    hocket__opt_fields(L, 1, rows, &item);
+    luaL_argcheck(
+        L, item.kind.n > 0 && item.id.n > 0 && item.json.n > 0, 1, "an item has kind, id and json");
+    bool has_run = lua_getfield(L, 1, "run") == LUA_TTABLE;
+    if (has_run) {
+        luaL_argcheck(L, hocket__opt_str(L, 2, "id").n > 0, 1, "a run has an id");
+        hocket__store_read_job(L, 2, &run);
+    }
+    struct hocket__store_ask *a = hocket__store_ask_push(L);
+    if (!a)
+        return 2;
+    return hocket__store_ask_wait(
+        L, a, ask_put(L, a, &item, has_run ? &run : NULL), -1, give_version);
+}
+
+/* item_del(kind, id, expected?) -> true */
+static int l_store_item_del(lua_State *L)
+{
+    struct hocket__str kind = hocket__check_str(L, 1), id = hocket__check_str(L, 2);
+    int64_t expected = luaL_optinteger(L, 3, HOCKET__STORE_ANY);
+    struct hocket__store_ask *a = hocket__store_ask_push(L);
+    if (!a)
+        return 2;
+    struct hocket__store_reply reply = hocket__store_ask_reply(a);
+    int rc = hocket__store_item_del(a->s, kind, id, expected, &reply, &a->call);
+    return hocket__store_ask_wait(L, a, rc, -1, give_version);
+}
+
+/* pools() -> list of {pool, what, host, pid, n, since_ms}: struct hocket__store_pool */
+static int l_store_pools(lua_State *L)
+{
+    struct hocket__store_ask *a = hocket__store_ask_push(L);
+    if (!a)
+        return 2;
+    a->limit = SIZE_MAX;
+    struct hocket__store_reply reply = hocket__store_ask_reply(a);
+    int rc = hocket__store_pools(a->s, &reply, &a->call);
+    return hocket__store_ask_wait(L, a, rc, -1, hocket__store_give_list);
+}
+
+/* blocked(limit) -> list of runs of pools, without input and options, that wait for somebody, or that another one has called */
+static int l_store_blocked(lua_State *L)
+{
+    int64_t limit = luaL_checkinteger(L, 1);
+    luaL_argcheck(L, limit > 0, 1, "a limit");
+    struct hocket__store_ask *a = hocket__store_ask_push(L);
+    if (!a)
+        return 2;
+    a->limit = SIZE_MAX;
+    struct hocket__store_reply reply = hocket__store_ask_reply(a);
+    int rc = hocket__store_blocked(a->s, (size_t) limit, &reply, &a->call);
+    return hocket__store_ask_wait(L, a, rc, -1, hocket__store_give_list);
+}
+
+/* process() -> the machine's name and the process's number, as owners of runs have them; where that number means
+ * something, and when the process began: for has_ended */
+static int l_store_process(lua_State *L)
+{
+    struct hocket__self self = { 0 };
+    hocket__self_init(&self);
+    lua_pushstring(L, self.host);
+    lua_pushinteger(L, self.pid);
+    lua_pushstring(L, self.place);
+    lua_pushinteger(L, self.start);
+    return 4;
+}
+
+/* has_ended(place, pid, start) -> whether that process is known to be gone: of another machine nothing is */
+static int l_store_has_ended(lua_State *L)
+{
+    struct hocket__self self = { 0 };
+    struct hocket__str place = hocket__check_str(L, 1);
+    hocket__self_init(&self);
+    lua_pushboolean(L,
+        hocket__self_knows_ended(&self, place, luaL_checkinteger(L, 2), luaL_checkinteger(L, 3)));
+    return 1;
+}
+
+/* items_due(kind, ahead_ms, limit) -> list as of items, more: items that are due within so many milliseconds by the store's clock,
+ * `limit` at most; `now_ms` in each is that clock */
+static int l_store_items_due(lua_State *L)
+{
+    struct hocket__str kind = hocket__check_str(L, 1);
+    lua_Integer ahead = luaL_checkinteger(L, 2), limit = luaL_checkinteger(L, 3);
+    luaL_argcheck(L, limit > 0, 3, "at least one");
+    struct hocket__store_ask *a = hocket__store_ask_push(L);
+    if (!a)
+        return 2;
+    a->limit = (size_t) limit;
+    struct hocket__store_reply reply = hocket__store_ask_reply(a);
+    int rc = hocket__store_items_due(a->s, kind, ahead, &reply, &a->call);
+    return hocket__store_ask_wait(L, a, rc, -1, hocket__store_give_list);
+}
+
+/* items(kind, id?) -> list of {kind, id, version, due_ms, at_ms, now_ms, generation, json}, what is due first in front */
+static int l_store_items(lua_State *L)
+{
+    struct hocket__str kind = hocket__check_str(L, 1);
+    struct hocket__str id = lua_isnoneornil(L, 2) ? HOCKET__STR("") : hocket__check_str(L, 2);
+    struct hocket__store_ask *a = hocket__store_ask_push(L);
+    if (!a)
+        return 2;
+    a->limit = SIZE_MAX;
+    struct hocket__store_reply reply = hocket__store_ask_reply(a);
+    int rc = hocket__store_items(a->s, kind, id, &reply, &a->call);
+    return hocket__store_ask_wait(L, a, rc, -1, hocket__store_give_list);
+}
+
+/* The part of hocket.internal.core.store that is about notes: what agents remember. */
+
+static void push_note(lua_State *L, const struct hocket__store_note *n)
+{
+    static const char *const names[] = { "memory", "id", "text", "meta" };
+    static const char *const numbers[] = { "labels", "created_ms", "updated_ms", "notes", "bytes" };
+    const struct hocket__str texts[] = { n->memory, n->id, n->text, n->meta };
+    const int64_t values[] = { (int64_t) n->labels, n->created_ms, n->updated_ms,
+        (int64_t) n->notes, (int64_t) n->bytes };
+    lua_createtable(L, 0, 9);
+    for (int i = 0; i < 4; i++) {
+        hocket__push_str(L, texts[i]);
+        lua_setfield(L, -2, names[i]);
+    }
+    for (int i = 0; i < 5; i++) {
+        hocket__set_int(L, numbers[i], (lua_Integer) values[i]);
+    }
+}
+
+static int done(lua_State *L, int status, lua_KContext at)
+{
+    struct hocket__store_ask *a = lua_touserdata(L, (int) at);
+    (void) status;
+    if (a->status < 0)
+        return hocket__store_ask_failed(L, a);
+    lua_pushboolean(L, true);
+    return 1;
+}
+
+/* note_put(memory, id, text, meta, labels, max_notes, max_bytes, vector?) -> true, when it is on the disk */
+static int l_store_note_put(lua_State *L)
+{
+    struct hocket__store_note n = { .memory = hocket__check_str(L, 1),
+        .id = hocket__check_str(L, 2),
+        .text = hocket__check_str(L, 3),
+        .meta = hocket__check_str(L, 4),
+        .labels = (uint64_t) luaL_checkinteger(L, 5),
+        .updated_ms = hocket__wall_ms() };
+    if (!lua_isnoneornil(L, 8))
+        n.vector = hocket__check_str(L, 8);
+    lua_Integer notes = luaL_checkinteger(L, 6), bytes = luaL_checkinteger(L, 7);
+    struct hocket__store_ask *a = hocket__store_ask_push(L);
+    if (!a)
+        return 2;
+    struct hocket__store_reply reply = hocket__store_ask_reply(a);
+    int rc = hocket__store_note_put(a->s, &n, (uint64_t) notes, (uint64_t) bytes, &reply, &a->call);
+    return hocket__store_ask_wait(L, a, rc, -1, done);
+}
+
+/* note_del(memory, id) -> true */
+static int l_store_note_del(lua_State *L)
+{
+    struct hocket__str memory = hocket__check_str(L, 1), id = hocket__check_str(L, 2);
+    struct hocket__store_ask *a = hocket__store_ask_push(L);
+    if (!a)
+        return 2;
+    struct hocket__store_reply reply = hocket__store_ask_reply(a);
+    int rc = hocket__store_note_del(a->s, memory, id, &reply, &a->call);
+    return hocket__store_ask_wait(L, a, rc, -1, done);
+}
+
+/* notes{memory=, id=, query=, vector=, from=, limit=} -> list, more */
+static int l_store_notes(lua_State *L)
+{
+    static const struct hocket__opt rows[] = {
+        { HOCKET__OPT_TEXT("memory", struct hocket__store_note_query, memory) },
+        { HOCKET__OPT_TEXT("id", struct hocket__store_note_query, id) },
+        { HOCKET__OPT_TEXT("query", struct hocket__store_note_query, query) },
+        { HOCKET__OPT_TEXT("vector", struct hocket__store_note_query, vector) },
+        { HOCKET__OPT_INT("from", struct hocket__store_note_query, from, 0, INT64_C(1) << 40) },
+        { HOCKET__OPT_INT("limit", struct hocket__store_note_query, limit, 1, HOCKET__STORE_PAGE) },
+        { 0 },
+    };
+    struct hocket__store_note_query q = { .limit = HOCKET__STORE_PAGE };
+    lua_settop(L, 1);
+    luaL_checktype(L, 1, LUA_TTABLE);
+    hocket__opt_read(L, 1, rows, &q);
+    struct hocket__store_ask *a = hocket__store_ask_push(L);
+    if (!a)
+        return 2;
+    a->limit = q.limit++; /* one more says that there is more */
+    struct hocket__store_reply reply = hocket__store_ask_reply(a);
+    return hocket__store_ask_wait(
+        L, a, hocket__store_notes(a->s, &q, &reply, &a->call), -1, hocket__store_give_list);
+}
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
@@ -28,8 +284,7 @@ static void push_owner(lua_State *L, const struct hocket__store_owner *o)
 static void set_usage(lua_State *L, const struct hocket__store_run *r)
 {
     if (r->cost >= 0) {
-        lua_pushnumber(L, (double) r->cost / 1e9);
-        lua_setfield(L, -2, "cost");
+        hocket__set_number(L, "cost", (double) r->cost / 1e9);
     }
     if (r->tokens >= 0)
         hocket__set_int(L, "tokens", r->tokens);
@@ -62,10 +317,8 @@ static void push_run(lua_State *L, const struct hocket__store_run *r)
     hocket__set_str(L, "generation", r->generation);
     hocket__set_str(L, "waiting_for", r->waiting_for);
     hocket__set_str(L, "version", r->version);
-    lua_pushstring(L, hocket__store_state_word(r->state));
-    lua_setfield(L, -2, "state");
-    lua_pushboolean(L, r->simulated);
-    lua_setfield(L, -2, "simulated");
+    hocket__set_cstr(L, "state", hocket__store_state_word(r->state));
+    hocket__set_bool(L, "simulated", r->simulated);
     set_usage(L, r);
     hocket__set_int(L, "created_ms", r->created_ms);
     hocket__set_int(L, "updated_ms", r->updated_ms);
@@ -173,7 +426,7 @@ static void push_row(lua_State *L, const struct hocket__store_row *row)
     case HOCKET__STORE_ROW_FILE: push_file(L, &row->file); break;
     case HOCKET__STORE_ROW_MESSAGE: push_message(L, &row->message); break;
     case HOCKET__STORE_ROW_STATS: push_stats(L, &row->stats); break;
-    case HOCKET__STORE_ROW_NOTE: hocket__store_push_note(L, &row->note); break;
+    case HOCKET__STORE_ROW_NOTE: push_note(L, &row->note); break;
     case HOCKET__STORE_ROW_ITEM: push_item(L, &row->item); break;
     case HOCKET__STORE_ROW_DRAWN: push_drawn(L, &row->drawn); break;
     case HOCKET__STORE_ROW_POOL: push_pool(L, &row->pool); break;
@@ -205,16 +458,7 @@ int hocket__store_give_list(lua_State *L, int status, lua_KContext at)
 static int give_one(lua_State *L, int status, lua_KContext at)
 {
     (void) status;
-    struct hocket__store_ask *a = lua_touserdata(L, (int) at);
-    struct hocket__str rows = hocket__buf_str(&a->rows);
-    struct hocket__store_row row;
-    if (a->status < 0)
-        return hocket__store_ask_failed(L, a);
-    if (hocket__store_unpack(&rows, &row) == 1)
-        push_row(L, &row);
-    else
-        lua_pushboolean(L, true);
-    return 1;
+    return give_first(L, at, push_row);
 }
 
 int hocket__store_give_run(lua_State *L, int status, lua_KContext at)
@@ -227,6 +471,16 @@ int hocket__store_give_run(lua_State *L, int status, lua_KContext at)
         lua_pushboolean(L, false);
     a->takes = false; /* it is the script's */
     return n;
+}
+
+int hocket__store_give_id(lua_State *L, int status, lua_KContext at)
+{
+    struct hocket__store_ask *a = lua_touserdata(L, (int) at);
+    (void) status;
+    if (a->status < 0)
+        return hocket__store_ask_failed(L, a);
+    lua_pushstring(L, a->claim.id);
+    return 1;
 }
 
 static size_t page(lua_State *L, int arg)
@@ -338,7 +592,7 @@ static int list_all(lua_State *L, all_fn list, lua_KFunction k)
     return hocket__store_ask_wait(L, a, list(a->s, of, &reply, &a->call), -1, k);
 }
 
-/* messages(id) -> list: those that were not taken yet */
+/* messages(id) -> list: the messages that were not taken yet */
 static int l_messages(lua_State *L)
 {
     return list_all(L, hocket__store_messages, hocket__store_give_list);
@@ -395,7 +649,7 @@ static int l_stats(lua_State *L)
 /* maintain(what, {worker=, reader=, max_age_ms=}) -> list of {id=, json=} */
 static int l_maintain(lua_State *L)
 {
-    static const char *const words[] = { "info", "check", "vacuum", "grant", NULL };
+    static const char *const words[] = { "info", "check", "vacuum", "measure", "grant", NULL };
     struct hocket__store_maintenance wanted = {
         .what = (enum hocket__store_maintenance_kind) luaL_checkoption(L, 1, NULL, words),
         .worker = hocket__opt_str(L, 2, "worker"),
@@ -474,7 +728,7 @@ static int l_broken(lua_State *L)
     return 1;
 }
 
-/* patient(): when it is opened and away it is waited for, as long as that takes */
+/* patient(): while the store is away, opening it waits as long as that takes */
 static int l_patient(lua_State *L)
 {
     hocket__runtime_store_patient(hocket__runtime(L));
@@ -502,21 +756,22 @@ static const luaL_Reg functions[] = {
     { "is_shared", l_is_shared },
     { "place", l_place },
     { "patient", l_patient },
-    { "note_put", hocket__l_store_note_put },
-    { "note_del", hocket__l_store_note_del },
-    { "notes", hocket__l_store_notes },
-    { "item_put", hocket__l_store_item_put },
-    { "item_del", hocket__l_store_item_del },
-    { "items", hocket__l_store_items },
-    { "pools", hocket__l_store_pools },
-    { "blocked", hocket__l_store_blocked },
+    { "note_put", l_store_note_put },
+    { "note_del", l_store_note_del },
+    { "notes", l_store_notes },
+    { "item_put", l_store_item_put },
+    { "item_del", l_store_item_del },
+    { "items", l_store_items },
+    { "pools", l_store_pools },
+    { "blocked", l_store_blocked },
     { "broken", l_broken },
-    { "process", hocket__l_store_process },
-    { "has_ended", hocket__l_store_has_ended },
+    { "process", l_store_process },
+    { "has_ended", l_store_has_ended },
     { "hurry", hocket__l_store_hurry },
     { "is_away", hocket__l_store_is_away },
-    { "items_due", hocket__l_store_items_due },
+    { "items_due", l_store_items_due },
     { "export", hocket__l_store_export },
+    { "export_end", hocket__l_store_export_end },
     { "import", hocket__l_store_import },
     { "fork", hocket__l_store_fork },
     { NULL, NULL },

@@ -12,7 +12,7 @@
 
 /* ---- export ---------------------------------------------------------------------------------------- */
 
-/* The store writes until it is told that nobody wants it any more: so it may outlive its fiber. */
+/* The store writes until somebody says that it is not wanted any more, so it may outlive its fiber. */
 struct export
 {
     struct hocket__runtime *rt;
@@ -151,23 +151,12 @@ int hocket__l_store_export(lua_State *L)
 
 /* ---- Putting a run ---------------------------------------------------------------------------------- */
 
-/* It is on the disk, and nobody's. */
-static int put(lua_State *L, int status, lua_KContext at)
-{
-    struct hocket__store_ask *a = lua_touserdata(L, (int) at);
-    (void) status;
-    if (a->status < 0)
-        return hocket__store_ask_failed(L, a);
-    lua_pushstring(L, a->claim.id);
-    return 1;
-}
-
 /* In the turn in which it was put: whoever waits for that may be cancelled, and it would be ours as long as we live. */
 static int let_go(lua_State *L, struct hocket__store_ask *a, lua_KContext at)
 {
     hocket__store_release(a->s, &a->claim);
     a->wait.no_pause = true; /* somebody waits who is to hear that a disk is full */
-    return hocket__store_ask_commit(L, a, (int) at, put);
+    return hocket__store_ask_commit(L, a, (int) at, hocket__store_give_id);
 }
 
 /* It is asked for first: a refusal would end the claim of one that this very process works on. */
@@ -206,7 +195,22 @@ int hocket__l_store_import(lua_State *L)
     return hocket__store_ask_wait(L, a, rc, -1, import_unless_there);
 }
 
-/* The files that it goes on with: what its parent has read, and those before it. One that begins anew reads its own. */
+/* export_end(bytes, from) -> where the run that begins there ends; EPARSE */
+int hocket__l_store_export_end(lua_State *L)
+{
+    struct hocket__str all = hocket__check_str(L, 1), rest;
+    lua_Integer from = luaL_checkinteger(L, 2);
+    struct hocket_error err;
+    luaL_argcheck(L, from >= 1 && (size_t) from <= all.n, 2, "within the bytes");
+    rest = hocket__str(all.p + from - 1, all.n - (size_t) from + 1);
+    if (hocket__store_export_read(&rest, NULL, &err) < 0)
+        return hocket__fail(L, &err);
+    lua_pushinteger(L, (lua_Integer) (all.n - rest.n) + 1);
+    return 1;
+}
+
+/* The files that the fork continues with: what its parent and its ancestors have read. A fork from the beginning
+ * reads its own. */
 static void write_generation(
     lua_State *L, const struct hocket__store_run *parent, const char *id, struct hocket__buf *names)
 {

@@ -1,5 +1,5 @@
-/* The part of hocket.internal.core.store that is about workers: runs that they take, and that are ended by who has none of it going
- * on. How runs are handed in is in submit.c. */
+/* The part of hocket.internal.core.store that is about workers: taking runs, and ending runs that no process executes. How runs are
+ * handed in is in submit.c. */
 #include "bind/store/store_impl.h"
 
 #include <stdio.h>
@@ -82,16 +82,6 @@ int hocket__l_store_take(lua_State *L)
 
 /* ---- Ending one -------------------------------------------------------------------------------- */
 
-static int finished(lua_State *L, int status, lua_KContext at)
-{
-    struct hocket__store_ask *a = lua_touserdata(L, (int) at);
-    (void) status;
-    if (a->status < 0)
-        return hocket__store_ask_failed(L, a);
-    lua_pushstring(L, a->claim.id);
-    return 1;
-}
-
 static int put_result(struct hocket__store_ask *a, struct hocket__str result)
 {
     char path[32], hash[HOCKET__STORE_HASH];
@@ -133,5 +123,5 @@ int hocket__l_store_finish(lua_State *L)
     a->claim.fence = fence;
     if (finish(L, a) < 0)
         return hocket__fail(L, &a->err);
-    return hocket__store_ask_commit(L, a, -1, finished);
+    return hocket__store_ask_commit(L, a, -1, hocket__store_give_id);
 }

@@ -1,6 +1,6 @@
-/* The store of a runtime: what the host was told about it, and when it is opened and closed. It is
- * opened by the first who needs it, as a host whose runs are not kept has no use for a thread and a
- * file. It holds the runtime until its thread has written what was still to be written. */
+/* The store of a runtime: its settings from the host, and when it is opened and closed. It is opened by the first
+ * who needs it, as a host whose runs are not kept has no use for a thread and a file. It holds the runtime until
+ * its thread has written what was still to be written. */
 #include "bind/store/store.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "store/path.h"
 
 #define DAY_MS   INT64_C(86400000)
-#define AWAY_MS  5000 /* until one that asks may have all its patience again */
+#define AWAY_MS  5000 /* until a caller may wait its full time again */
 #define BRIEF_MS 300
 
 /* One per runtime, from the first word on that the host keeps runs. */
@@ -34,7 +34,7 @@ struct hocket__runtime_store {
     char path[];         /* "memory", or a file's */
 };
 
-/* ---- What the host was told ------------------------------------------------------------- */
+/* ---- Settings of the host ------------------------------------------------------------- */
 
 static int read_durability(const char *word, enum hocket__store_kept *out, struct hocket_error *err)
 {
@@ -197,12 +197,12 @@ static void on_closed(void *ud)
 static void close_store(struct hocket__closer *c)
 {
     struct hocket__runtime_store *s = hocket__container_of(c, struct hocket__runtime_store, closer);
-    s->on_news = NULL; /* of hosts that are gone; what is lost is told all the same */
+    s->on_news = NULL; /* of hosts that are gone; losses are reported all the same */
     hocket__store_close(s->store, on_closed, s);
 }
 
-/* Of tests, and of machines whose clocks are far from each other: seconds. 0: as the store has it. All that share a store are to
- * have the same: what cannot be read is refused, and not taken for the usual one. */
+/* Of tests, and of machines whose clocks are far from each other: seconds. 0: the store's default. Every user of a store needs
+ * the same value, so an unreadable one is refused instead of replaced by the default. */
 static int read_lease(struct hocket__runtime *rt, int64_t *ms, struct hocket_error *err)
 {
     const char *text = hocket__runtime_getenv(rt, "HOCKET_LEASE");

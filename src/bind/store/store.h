@@ -25,11 +25,11 @@ const struct hocket_error *hocket__runtime_store_broken(const struct hocket__run
  * EUNSUPPORTED when the host keeps none, or what opening failed with; ESTATE in a forked process. */
 struct hocket__store *hocket__runtime_store(struct hocket__runtime *rt, struct hocket_error *err);
 
-/* A store that is away when it is opened is waited for from then on: who asks it waits, and why is logged. Before that. */
+/* From then on opening waits for a store that is away: callers wait, and the log says why. Call it before that. */
 void hocket__runtime_store_patient(struct hocket__runtime *rt);
 
-/* For a host whose askers wait for so long at most, each `patience_ms` (a fiber's): how long the next one is to. One that has waited in
- * vain says so: then the store is away for some seconds, for all that ask meanwhile; any answer ends that. */
+/* For a host whose callers have a deadline, `patience_ms` (a fiber's): how long the next call may wait. A call that has waited in vain
+ * reports it: then the store counts as away for some seconds, for every call meanwhile. Any answer ends that. */
 int64_t hocket__runtime_store_patience(const struct hocket__runtime *rt, int64_t patience_ms);
 void hocket__runtime_store_silent(struct hocket__runtime *rt);
 void hocket__runtime_store_spoke(struct hocket__runtime *rt);
@@ -48,7 +48,7 @@ void hocket__runtime_store_told(struct hocket__runtime *rt);
 void hocket__runtime_keep_days(struct hocket__runtime *rt, int64_t days);
 enum hocket__store_kept hocket__runtime_durability(const struct hocket__runtime *rt);
 
-/* Logs that the store broke before all that was handed over was written; nothing where all is. */
+/* Logs that the store broke before everything that was handed over was written; nothing where all is. */
 void hocket__runtime_store_lost(struct hocket__runtime *rt, const struct hocket_error *err);
 
 /* Who hears the store's news of runs: READY, BROKEN, REFUSED and CHANGED, as store/store.h has them (PAUSED and GOING

@@ -36,8 +36,8 @@ struct hocket__store_ask *hocket__store_ask_push(lua_State *L);
 /* What the store is to call. */
 struct hocket__store_reply hocket__store_ask_reply(struct hocket__store_ask *a);
 
-/* Of a question at the top of the stack that takes a run (or the next ones): until they are told, `takes` is set, and they go back
- * with the question. */
+/* Of a question at the top of the stack that takes a run (or the next ones): until the caller has them, `takes` is
+ * set, and they go back with the question. */
 void hocket__store_ask_takes(lua_State *L, struct hocket__store_ask *a, bool next);
 
 /* Waits, after `rc` came of asking: then k finds the question at index `at` of the stack, done. */
@@ -51,10 +51,11 @@ int hocket__store_ask_failed(lua_State *L, const struct hocket__store_ask *a);
 
 /* list, more: the rows of the question at index `at`. */
 int hocket__store_give_list(lua_State *L, int status, lua_KContext at);
-void hocket__store_push_note(lua_State *L, const struct hocket__store_note *n);
 
 /* The run that was asked for, or false where there is none. */
 int hocket__store_give_run(lua_State *L, int status, lua_KContext at);
+/* The id of the run that the question has claimed, when what was put is on the disk. */
+int hocket__store_give_id(lua_State *L, int status, lua_KContext at);
 
 enum { HOCKET__STORE_HASH = 65 };
 /* A file of a generation, whose hash stands in `hash`. */
@@ -72,19 +73,9 @@ int hocket__l_store_take_several(lua_State *L);
 int hocket__l_store_take(lua_State *L);
 int hocket__l_store_finish(lua_State *L);
 int hocket__l_store_changed(lua_State *L);
-int hocket__l_store_note_put(lua_State *L);
-int hocket__l_store_note_del(lua_State *L);
-int hocket__l_store_notes(lua_State *L);
-int hocket__l_store_item_put(lua_State *L);
-int hocket__l_store_item_del(lua_State *L);
-int hocket__l_store_items(lua_State *L);
-int hocket__l_store_pools(lua_State *L);
-int hocket__l_store_blocked(lua_State *L);
-int hocket__l_store_process(lua_State *L);
-int hocket__l_store_has_ended(lua_State *L);
 int hocket__l_store_hurry(lua_State *L);
 int hocket__l_store_is_away(lua_State *L);
-int hocket__l_store_items_due(lua_State *L);
 int hocket__l_store_export(lua_State *L);
+int hocket__l_store_export_end(lua_State *L);
 int hocket__l_store_import(lua_State *L);
 int hocket__l_store_fork(lua_State *L);

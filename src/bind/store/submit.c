@@ -87,7 +87,7 @@ void hocket__store_read_job(lua_State *L, int idx, struct hocket__store_run *run
     make_id(L, run);
 }
 
-/* Its own files first, then those that travel with it. Pushed. */
+/* Its own files first, then the bundled ones. Pushed. */
 static struct hocket__str push_generation(
     lua_State *L, const struct hocket__store_run *run, struct hocket__str travel)
 {

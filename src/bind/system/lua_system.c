@@ -1,8 +1,8 @@
 /* hocket.yaml, and hocket.internal.core.system: variables through the host, compiled-in files, clocks,
  * randomness.
  *
- * Clocks and randomness are those of the run whose code runs, where it is kept: a script that asks
- * the time is told the same in a replay. */
+ * Clocks and randomness are those of the run whose code runs, where it is kept: a script that asks the time gets
+ * the same in a replay. */
 
 #include <stdio.h>
 

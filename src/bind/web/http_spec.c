@@ -58,8 +58,7 @@ void hocket__http_push_headers(lua_State *L, const struct hocket__buf *b)
     const char *p = b->data, *end = p + b->len;
     while (p && p < end) {
         const char *value = p + strlen(p) + 1;
-        lua_pushstring(L, value);
-        lua_setfield(L, -2, p);
+        hocket__set_cstr(L, p, value);
         p = value + strlen(value) + 1;
     }
 }

@@ -104,8 +104,7 @@ static int finish(lua_State *L, int status, lua_KContext ctx)
     if (q->failed)
         return hocket__fail(L, &q->err);
     lua_createtable(L, 0, 3);
-    lua_pushinteger(L, q->status);
-    lua_setfield(L, -2, "status");
+    hocket__set_int(L, "status", q->status);
     hocket__push_str(L, hocket__buf_str(&q->body));
     lua_setfield(L, -2, "body");
     hocket__http_push_headers(L, &q->headers);

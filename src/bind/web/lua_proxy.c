@@ -16,7 +16,7 @@
 #include "serve/proxy/proxy.h"
 
 #define META     HOCKET__PROXY_META
-#define MOST     256 /* of what was told and not yet heard */
+#define MOST     256 /* of what was reported and not yet taken */
 #define HOST_MAX 254
 
 /* A question, or with id 0 what was refused. */
@@ -47,9 +47,9 @@ static struct proxy *check_proxy(lua_State *L)
     return p;
 }
 
-/* ---- What is told ---------------------------------------------------------------------- */
+/* ---- Reports ---------------------------------------------------------------------- */
 
-/* One that tells more than is heard is not heard: its question stays open until it goes. */
+/* Where reports are not taken, further ones are dropped: the question stays open until the connection goes. */
 static void report(struct proxy *p, uint64_t id, const char *host, int port, const char *why)
 {
     struct news *one = p->n_news < MOST ? hocket__zero(p->rt->alloc, sizeof(*one)) : NULL;
@@ -184,21 +184,17 @@ static int l_answer(lua_State *L)
     return 0;
 }
 
-/* ---- Hearing ------------------------------------------------------------------------------- */
+/* ---- Taking reports ------------------------------------------------------------------------------- */
 
 static void push_news(lua_State *L, const struct news *one)
 {
     lua_createtable(L, 0, 4);
     if (one->id) {
-        lua_pushinteger(L, (lua_Integer) one->id);
-        lua_setfield(L, -2, "id");
+        hocket__set_int(L, "id", (lua_Integer) one->id);
     }
-    lua_pushstring(L, one->host);
-    lua_setfield(L, -2, "host");
-    lua_pushinteger(L, one->port);
-    lua_setfield(L, -2, "port");
-    lua_pushstring(L, one->why);
-    lua_setfield(L, -2, "refused");
+    hocket__set_cstr(L, "host", one->host);
+    hocket__set_int(L, "port", one->port);
+    hocket__set_cstr(L, "refused", one->why);
 }
 
 static void stop_hearing(void *ud)

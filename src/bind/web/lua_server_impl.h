@@ -43,7 +43,7 @@ uint64_t hocket__server_check_id(lua_State *L);
 
 /* server_requests.c */
 extern const struct hocket__server_handler
-    hocket__server_handlers[2]; /* 1: ends are told as well */
+    hocket__server_handlers[2]; /* 1: ends are reported as well */
 void hocket__server_drop_queue(struct hocket__lua_server *s);
 int hocket__server_l_accept(lua_State *L);
 int hocket__server_l_give_up(lua_State *L);

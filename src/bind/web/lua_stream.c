@@ -173,7 +173,7 @@ static struct stream *check(lua_State *L)
     return hocket__check_object(L, 1, META);
 }
 
-/* All that has come is one piece: a slow reader gets larger ones and not more of them. */
+/* Everything that has come is one piece: a slow reader gets larger ones and not more of them. */
 static int read_on(lua_State *L, int status, lua_KContext ctx)
 {
     struct stream *s = check(L);

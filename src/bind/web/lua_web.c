@@ -60,8 +60,7 @@ static void push_parts(lua_State *L, struct address *a)
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         unsigned flags = parts[i].part == CURLUPART_PORT ? CURLU_DEFAULT_PORT : 0;
         if (a->curl->url_get(a->u, parts[i].part, &a->text, flags) == CURLUE_OK) {
-            lua_pushstring(L, a->text);
-            lua_setfield(L, -2, parts[i].name);
+            hocket__set_cstr(L, parts[i].name, a->text);
         }
         a->curl->free(a->text);
         a->text = NULL;
@@ -165,8 +164,7 @@ static int l_page(lua_State *L)
     lua_setfield(L, -2, "text");
     push_links(L, p);
     lua_setfield(L, -2, "links");
-    lua_pushboolean(L, p->text.status == HOCKET_ELIMIT);
-    lua_setfield(L, -2, "cut");
+    hocket__set_bool(L, "cut", p->text.status == HOCKET_ELIMIT);
     return 1;
 }
 

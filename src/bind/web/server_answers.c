@@ -8,7 +8,7 @@ struct hocket__drain {
     size_t max;
 };
 
-/* That a client has gone is nothing that a handler did wrong: it is told as a failure of the world. */
+/* A client that has gone is no fault of the handler: it is a failure of the world (nil, err). */
 static int answered(lua_State *L, int rc)
 {
     struct hocket_error err;

@@ -63,7 +63,7 @@ static void on_drained(void *ud, uint64_t id)
     hocket__server_wake_drain(ud, id);
 }
 
-/* Where memory is out nobody hears of it, until something is written to it. */
+/* Where memory is out nobody learns of it until something is written to it. */
 static void on_gone(void *ud, uint64_t id)
 {
     struct hocket__lua_server *s = ud;
@@ -95,11 +95,9 @@ void hocket__server_drop_queue(struct hocket__lua_server *s)
 static void push_request(lua_State *L, const struct hocket__pending *p)
 {
     lua_createtable(L, 0, 5);
-    lua_pushinteger(L, (lua_Integer) p->id);
-    lua_setfield(L, -2, "id");
+    hocket__set_int(L, "id", (lua_Integer) p->id);
     if (p->gone) {
-        lua_pushboolean(L, true);
-        lua_setfield(L, -2, "gone");
+        hocket__set_bool(L, "gone", true);
         return;
     }
     hocket__push_str(L, p->method);
@@ -128,7 +126,7 @@ static void stop_accepting(void *ud)
     ((struct hocket__lua_server *) ud)->fiber = 0;
 }
 
-/* Woken or not, the queue says what there is. */
+/* Woken or not, the queue has the requests. */
 static int accept_next(lua_State *L, int status, lua_KContext ctx)
 {
     (void) status;
@@ -163,7 +161,7 @@ static void give_up(const struct hocket__lua_server *s, uint64_t id)
         hocket__server_abort(s->server, id, HOCKET__SERVER_RESET);
 }
 
-/* s:give_up(id?): a request cannot be answered, memory being out; without an id the first of those that were
+/* s:give_up(id?): a request cannot be answered, memory being out; without an id the first request that was
  * not accepted, if there is one. */
 int hocket__server_l_give_up(lua_State *L)
 {

@@ -15,20 +15,8 @@
 #include "cli/store.h"
 #include "cli/text.h"
 
-struct acp {
-    struct cli_run_args run;
-    struct cli_result result;
-};
-
-static void on_done(hocket_host *host, uint64_t run, const struct hocket_result *result, void *ud)
-{
-    (void) host;
-    (void) run;
-    cli_result_set(&((struct acp *) ud)->result, result);
-}
-
-/* A target is looked up from here, wherever the sessions will work: a path that is there becomes absolute. */
-static void add_args(const struct acp *s, const char *target, struct cli_buf *out)
+/* Targets are looked up from the current folder, wherever the sessions will work: an existing path becomes absolute. */
+static void add_args(const struct cli_run_args *run, const char *target, struct cli_buf *out)
 {
     cli_buf_adds(out, "{");
     if (target) {
@@ -39,48 +27,17 @@ static void add_args(const struct acp *s, const char *target, struct cli_buf *ou
         free(path);
     }
     cli_buf_adds(out, "\"options\":");
-    cli_run_args_json(&s->run, out);
+    cli_run_args_json(run, out);
     cli_buf_adds(out, "}");
 }
 
-/* Being stopped by a signal is a way to end well. */
-static int serve(struct acp *s, hocket_host *host, const char *args)
+static int start(const struct cli_run_args *run, const char *target)
 {
-    struct hocket_error err;
-    uint64_t id = 0;
-    if (hocket_call_start(host, "acp", args, &id, NULL, on_done, s, &err) < 0)
-        cli_result_fail(&s->result, &err);
-    for (bool stopped = false; !s->result.done;) {
-        if (cli_signal_taken() && !stopped) {
-            stopped = true;
-            hocket_run_cancel(host, id);
-        }
-        hocket_wait(host, -1);
-    }
-    if (s->result.status == 0 || (cli_signal_taken() && s->result.status == HOCKET_ECANCELLED))
-        return CLI_EXIT_DONE;
-    cli_result_complain(&s->result, "acp");
-    return cli_exit_of(s->result.status);
-}
-
-static int start(struct acp *s, const char *target)
-{
-    struct cli_buf json = { 0 };
-    int rc = CLI_EXIT_DONE;
-    struct hocket_options store = { 0 };
-    cli_store_for_runs(&store, s->run.store, s->run.durability);
-    hocket_host *host = cli_host_open_store(NULL, &store, &rc);
-    if (!host)
-        return rc;
-    cli_signals_start(host);
-    cli_host_telemetry(host, NULL);
-    add_args(s, target, &json);
-    rc = cli_host_offer(host, "acp", s->run.offer);
-    if (rc == CLI_EXIT_DONE)
-        rc = serve(s, host, json.p);
-    cli_signals_end();
-    cli_host_close(host);
-    cli_buf_free(&json);
+    struct cli_served served = { .command = "acp", .operation = "acp", .offer = run->offer };
+    cli_store_for_runs(&served.store, run->store, run->durability);
+    add_args(run, target, &served.args);
+    int rc = cli_host_serve_stdin(&served);
+    cli_buf_free(&served.args);
     return rc;
 }
 
@@ -93,35 +50,33 @@ static int check_words(const struct cli_args *args)
 
 static int main_acp(const struct cli_command *self, int argc, char **argv)
 {
-    static struct acp s;
-    struct cli_args args = { .ud = &s };
-    s.run.command = "acp";
-    s.run.input_from_stdin = true; /* what comes from there is the protocol's */
+    static struct cli_run_args run;
+    struct cli_args args = { .ud = &run };
+    run.command = "acp";
+    run.input_from_stdin = true; /* what comes from there is the protocol's */
     int rc = cli_args_read(self, argc, argv, &args);
     if (rc == CLI_GO_ON && (rc = check_words(&args)) == 0)
-        rc = start(&s, args.count == 1 ? args.words[0] : NULL);
-    cli_run_args_free(&s.run);
-    cli_result_free(&s.result);
+        rc = start(&run, args.count == 1 ? args.words[0] : NULL);
+    cli_run_args_free(&run);
     return rc;
 }
 
 const struct cli_command cli_acp = {
     .name = "acp",
     .usage = "[TARGET]",
-    .summary = "be the agent of an editor (Agent Client Protocol)",
-    .about = "Speaks the Agent Client Protocol over standard input and output, until the input "
-             "ends or a\n"
-             "signal comes: for editors that start it as their agent (Zed, Neovim, Emacs, "
-             "JetBrains). A\n"
-             "TARGET is an agent.md, a directory with agents, or a script.lua; without one it is "
-             "the folder\n"
-             "agents of the project that the editor has open. Each session is a conversation, "
-             "whose tools\n"
-             "work in that project's folder.\n",
+    .summary = "work as the agent of an editor (Agent Client Protocol)",
+    .about =
+        "Speaks the Agent Client Protocol over standard input and output, until the input ends or "
+        "a\n"
+        "signal arrives, for editors that start it as their agent (Zed, Neovim, Emacs, "
+        "JetBrains).\n"
+        "A TARGET is an agent.md, a folder with agents, or a script.lua; the default is the "
+        "folder\n"
+        "agents of the editor's project. Each session is a conversation, whose tools work in that\n"
+        "project's folder.\n",
     .examples = "  hocket acp --trust ~/agents/coder.md\n"
                 "  hocket acp --max-cost 2 --model anthropic/claude-sonnet-5 team\n",
     .shared = cli_run_options,
     .bit = CLI_FOR_ACP,
-    .shared_at = offsetof(struct acp, run),
     .main = main_acp,
 };

@@ -16,16 +16,22 @@
 
 #include "cli/buf.h"
 #include "cli/exit.h"
+#include "cli/log/log.h"
 #include "cli/text.h"
 
 int cli_usage(const char *command, const char *fmt, ...)
 {
+    struct cli_buf line = { 0 };
     va_list ap;
-    fprintf(stderr, "hocket%s%s: ", command ? " " : "", command ? command : "");
+    const char *space = command ? " " : "";
+    command = command ? command : "";
+    cli_buf_addf(&line, "hocket%s%s: ", space, command);
     va_start(ap, fmt);
-    vfprintf(stderr, fmt, ap);
+    cli_buf_addv(&line, fmt, ap);
     va_end(ap);
-    fprintf(stderr, "\n(see hocket%s%s --help)\n", command ? " " : "", command ? command : "");
+    cli_buf_addf(&line, "\n(see hocket%s%s --help)", space, command);
+    cli_log(CLI_LOG_ERROR, NULL, NULL, line.p);
+    cli_buf_free(&line);
     return CLI_EXIT_USAGE;
 }
 
@@ -34,7 +40,21 @@ int cli_wrong_value(const char *command, const char *name, const char *value, co
     return cli_usage(command, "'--%s %s': expected %s", name, value, expected);
 }
 
+int cli_read_log_format(void *args, const char *command, const char *name, const char *value)
+{
+    (void) args;
+    return cli_log_choose(value) ? 0 : cli_wrong_value(command, name, value, "text or json");
+}
+
 /* ---- Values ------------------------------------------------------------ */
+
+bool cli_is_origin(const char *text)
+{
+    size_t scheme = strncmp(text, "https://", 8) == 0  ? 8
+                    : strncmp(text, "http://", 7) == 0 ? 7
+                                                       : 0;
+    return scheme > 0 && text[scheme] && !strpbrk(text + scheme, "/?#@ \t\r\n\"");
+}
 
 bool cli_parse_int(const char *text, int64_t low, int64_t high, int64_t *out)
 {

@@ -82,8 +82,8 @@ struct cli_command {
     const char *about;                /* what it does, some lines */
     const char *examples;             /* lines */
     const struct cli_option *options; /* its own; or NULL */
-    const struct cli_option *shared;  /* those that it shares with other commands; or NULL */
-    unsigned bit;                     /* which of these commands it is */
+    const struct cli_option *shared;  /* options that it shares with other commands; or NULL */
+    unsigned bit;                     /* the command's bit in the masks of the shared options */
     size_t shared_at; /* where what they are read into begins in its own arguments */
     bool exit_codes;  /* --help explains them */
     /* argc and argv begin behind the command's name. Returns the exit code. */
@@ -114,6 +114,12 @@ int cli_usage(const char *command, const char *fmt, ...) __attribute__((format(p
 /* The same for the value of an option, with what was expected of it. */
 int cli_wrong_value(const char *command, const char *name, const char *value, const char *expected);
 
+/* The option --log-format of the commands that work while nobody watches: it holds for the whole program. */
+cli_read_fn cli_read_log_format;
+#define CLI_LOG_FORMAT_HELP                                                                        \
+    "make each line on stderr a record with date, time, zone, level and run: text, or a\n"         \
+    "JSON object. If stderr is journald's, it gets the same as fields without this"
+
 /* Whether it can name a pool or a project. */
 bool cli_is_label(const char *value);
 #define CLI_LABEL_EXPECTED                                                                         \
@@ -126,6 +132,8 @@ void cli_add_word(struct cli_buf *list, const char *value);
 void cli_add_words(struct cli_buf *list, const struct cli_args *args);
 
 bool cli_parse_int(const char *text, int64_t low, int64_t high, int64_t *out);
+/* Whether a text is an address of the web without a path, as in "https://chat.example.org". */
+bool cli_is_origin(const char *text);
 bool cli_parse_seconds(const char *text, double *out); /* not negative, finite */
 
 /* ---- Help ---------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* Help is printed from the tables that arguments are read by: it cannot name an option that
  * there is not.
  *
- * The pages of docs/commands.md are written by hand and compared with this output by a test. */
+ * The pages of docs/reference/commands.md are written by hand and compared with this output by a test. */
 #include "cli/args/args.h"
 
 #include <stdio.h>
@@ -12,6 +12,7 @@
 #include "cli/buf.h"
 #include "cli/exit.h"
 #include "cli/out.h"
+#include "cli/text.h"
 
 /* Options in two columns; help text that has several lines goes on below its first. */
 #define COLUMN 26
@@ -43,6 +44,17 @@ static int print(struct cli_buf *b)
     return cli_out_end();
 }
 
+/* Text for people: in ASCII where the locale can show nothing else. */
+static int print_text(struct cli_buf *b)
+{
+    struct cli_buf plain = { 0 };
+    if (cli_text_shows_unicode())
+        return print(b);
+    cli_text_ascii(&plain, b->p, b->n);
+    cli_buf_free(b);
+    return print(&plain);
+}
+
 static const struct cli_option help = { .letter = 'h', .name = "help", .help = "this text" };
 
 int cli_help_command(const struct cli_command *c)
@@ -61,31 +73,55 @@ int cli_help_command(const struct cli_command *c)
     if (c->more_help)
         c->more_help(&b);
     cli_buf_adds(&b, b.p[b.n - 1] == '\n' ? "" : "\n");
-    return print(&b);
+    return print_text(&b);
 }
 
 static const char about[] = "hocket runs teams of LLM agents.";
 static const char begin[] =
-    "  hocket new trip                      make a small team in ./trip\n"
-    "  hocket run trip \"Plan a picnic\"      let it answer: no key is needed to try\n"
-    "  export OPENAI_API_KEY=…              or ANTHROPIC_API_KEY …: now it is a real model\n";
+    "  hocket new my-team                   create a small team in ./my-team\n"
+    "  hocket run my-team                   run it: no key is needed to try\n"
+    "  export OPENAI_API_KEY=…              or ANTHROPIC_API_KEY …: from now on a real model\n";
+
+/* The groups of the list, by the first command of each. */
+static const struct group {
+    const char *first, *title;
+} groups[] = {
+    { "run", "write and run agents" },
+    { "runs", "look at runs" },
+    { "answer", "answer and control runs" },
+    { "replay", "repeat, copy and move runs" },
+    { "eval", "test" },
+    { "schedule", "run unattended" },
+    { "serve", "connect other programs" },
+    { "store", "administer" },
+};
+
+static void add_command(struct cli_buf *b, const struct cli_command *c)
+{
+    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
+        if (strcmp(groups[i].first, c->name) == 0)
+            cli_buf_addf(b, " %s:\n", groups[i].title);
+    cli_buf_addf(b, "  %-8s %s\n", c->name, c->summary);
+}
 
 int cli_help(const struct cli_command *const *commands)
 {
     struct cli_buf b = { 0 };
     cli_buf_addf(&b, "%s\n\nusage: hocket COMMAND [OPTION…] [ARGUMENT…]\n\ncommands:\n", about);
     for (const struct cli_command *const *c = commands; *c; c++)
-        cli_buf_addf(&b, "  %-8s %s\n", (*c)->name, (*c)->summary);
+        add_command(&b, *c);
     cli_buf_addf(&b,
         "\n"
-        "`hocket COMMAND --help` says more; `hocket --version` prints the version.\n"
+        "`hocket COMMAND --help` shows a command's options; `hocket --version` prints the "
+        "version.\n"
+        "`hocket help topics` lists the pages of the documentation, `hocket help WORD` shows one.\n"
         "\n"
-        "to begin with:\n%s"
+        "quick start:\n%s"
         "\n"
         "exit codes:\n",
         begin);
     cli_exit_explain(&b);
-    return print(&b);
+    return print_text(&b);
 }
 
 /* ---- As JSON ------------------------------------------------------------- */

@@ -1,5 +1,5 @@
-/* Questions of a run, put to a person one after the other: clarifications, plans, leave to call a
- * tool. Events fill a queue; an answer goes back by the question's id.
+/* Questions of a run, put to a person one after the other: clarifications, plans, permission to call a tool. Events
+ * fill a queue; an answer goes back by the question's id.
  *
  *     question_asked, approval_requested ──▶ queue ──▶ screen, reader ──▶ hocket_run_answer
  *     …_answered, by whatever else ────────▶ leaves the queue
@@ -29,11 +29,12 @@ void cli_asker_end(struct cli_asker *a);
 
 void cli_asker_event(struct cli_asker *a, uint64_t run, const struct hocket_event *event);
 
-/* How many are open; whether the one that is being asked is still wanted. */
+/* How many are open; whether the question on the screen is still wanted. */
 size_t cli_asker_open(const struct cli_asker *a);
 bool cli_asker_wanted(const struct cli_asker *a);
 
-/* Asks the first one and hands its answer over. No answer (Ctrl-D) is told as such, unless it stays open. */
+/* Asks the first one and hands its answer over. No answer (Ctrl-D) is sent as such, unless the question stays
+ * open. */
 void cli_asker_ask(struct cli_asker *a);
 
 struct cli_result;

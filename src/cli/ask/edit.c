@@ -76,7 +76,7 @@ static void say(const char *text)
     (void) unused;
 }
 
-/* The bytes up to the end of the paste, with the end; of one that is too long only so many. */
+/* The bytes up to the end of the paste, with the end. A paste that is too long is cut. */
 static int read_paste(struct cli_buf *out)
 {
     static const char end[] = PASTE_ENDS;
@@ -172,8 +172,8 @@ static void list_words(struct cli_buf *words)
     say(words->p);
 }
 
-/* What all that is possible has in common is typed; where that is nothing, all of it is shown. The key itself draws the
- * line anew. */
+/* Types what all candidates have in common. Where they have nothing in common, shows all of them. The key itself
+ * draws the line anew. */
 static void complete(EditLine *el)
 {
     struct cli_buf words = { 0 }, rest = { 0 };
@@ -226,9 +226,16 @@ static int give_character(EditLine *el, wchar_t *out)
 
 static bool load(struct cli_edit *e)
 {
+#if HOCKET_STATIC
+#define EDIT_TAKE(name) e->name = name;
+    EDIT_MAP(EDIT_TAKE)
+#undef EDIT_TAKE
+    return true;
+#else
 #define EDIT_NAME(name) #name "\0"
     return cli_library_load(LIBRARY, EDIT_MAP(EDIT_NAME), e);
 #undef EDIT_NAME
+#endif
 }
 
 static void set_up(struct cli_edit *e)
@@ -330,19 +337,27 @@ void cli_edit_remember(struct cli_edit *e, const char *line)
     e->history(e->past, &event, H_ENTER, line);
 }
 
-void cli_edit_load(struct cli_edit *e, const char *path)
+/* libedit escapes characters of the file by the character set. In that of the locale C, musl takes each byte for a character
+ * of three bytes. */
+static int use_file(struct cli_edit *e, int what, const char *path)
 {
     HistEvent event;
-    e->history(e->past, &event, H_LOAD, path);
+    locale_t before = uselocale(e->utf8);
+    errno = 0;
+    int rc = e->history(e->past, &event, what, path);
+    int why = errno ? errno : EIO;
+    uselocale(before);
+    return rc < 0 ? why : 0;
+}
+
+void cli_edit_load(struct cli_edit *e, const char *path)
+{
+    use_file(e, H_LOAD, path);
 }
 
 int cli_edit_save(struct cli_edit *e, const char *path)
 {
-    HistEvent event;
-    errno = 0;
-    if (e->history(e->past, &event, H_SAVE, path) >= 0)
-        return 0;
-    return errno ? errno : EIO;
+    return use_file(e, H_SAVE, path);
 }
 
 #else

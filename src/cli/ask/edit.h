@@ -1,6 +1,5 @@
-/* Line editing with libedit, which is loaded when a person types for the first time: a start that
- * needs none of it does not pay for it, and where it is not installed lines are read as the
- * terminal gives them. */
+/* Line editing with libedit. The library is loaded when a person types for the first time, so other starts do not
+ * pay for it. Where it is not installed, lines are read as the terminal gives them. */
 #pragma once
 
 #include <stddef.h>

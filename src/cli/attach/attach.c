@@ -54,12 +54,12 @@ static int read_command(void *args, const char *command, const char *name, const
 
 static const struct cli_option options[] = {
     { CLI_OWN('c', "command", "COMMAND", read_command,
-        "give a command in place of a prompt; can be given several times, the first\n"
-        "that fails ends it (exit code 1)") },
+        "run a command instead of a prompt; repeatable; the first failure ends it (exit code\n"
+        "1)") },
     { CLI_FLAG('j', "json", struct attach, json, "answers and events as JSON, one line each") },
     { CLI_TEXT(0, "history", "FILE", struct attach, history,
-        "keep what is typed in FILE, for the arrow keys of later times;\n"
-        "without it nothing is written anywhere") },
+        "store your lines in FILE, for the arrow keys of later sessions; without it they are\n"
+        "not stored") },
     { 0 },
 };
 
@@ -185,7 +185,7 @@ static void wait_answers(struct attach *a, double ms)
         hocket_wait(a->host, ms < 0 ? -1 : 1 + (int) ((until - now()) * 1000));
 }
 
-/* What the other side would go on with. An empty text stands for the end, and so begins with a space. */
+/* How the other side would complete the line. An empty text stands for the end, and so begins with a space. */
 static void complete(void *ud, const char *line, size_t n, struct cli_buf *words, size_t *from)
 {
     struct attach *a = ud;
@@ -284,8 +284,8 @@ static int finish(struct attach *a)
     return code ? code : out;
 }
 
-/* ^C at the prompt is a wish to leave (soft), not the end of the process: the other side is told,
- * and what is typed is written to the history. */
+/* ^C at the prompt asks to leave (soft) and does not end the process: the client tells the other side and writes
+ * the typed line to the history. */
 static int attach(struct attach *a)
 {
     int rc = CLI_EXIT_DONE;
@@ -341,15 +341,17 @@ static int main_attach(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cli_attach = {
     .name = "attach",
     .usage = "[NAME|PID]",
-    .summary = "look into a running host that offers itself, and act on it",
+    .summary = "look into a running host that offers itself, and control it",
     .about =
-        "Gives a prompt in a running host: its agents, runs, boards, events as they come, Lua\n"
-        "expressions in its state, reload, cancel, say AGENT TEXT; 'help' there lists all. "
-        "Without\n"
-        "NAME it lists who offers himself: hocket run or chat --offer NAME, hocket.host:offer in\n"
-        "Lua, hocket_offer in C. Only the same user is let in.\n"
+        "Opens a prompt into a running host: its agents, runs, boards, live events, Lua "
+        "expressions\n"
+        "in its state, reload, cancel, say AGENT TEXT; 'help' there lists all. Without NAME it\n"
+        "lists the hosts that offer themselves: hocket run or chat --offer NAME, "
+        "hocket.host:offer\n"
+        "in Lua, hocket_offer in C. Only the same user may attach.\n"
         "\n"
-        "In a pipe each line of stdin is a command; answers go to stdout, all else to stderr.",
+        "In a pipe each line of stdin is a command; answers go to stdout, everything else to\n"
+        "stderr.",
     .examples = "  hocket attach\n"
                 "  hocket attach game\n"
                 "  hocket attach 4711 -c runs -c 'board 2'\n"

@@ -1,10 +1,10 @@
-/* `hocket chat`: one run with a conversation in it, from its beginning to the end of the
- * input. The run asks for each line by an event (input_id); in between, whoever is asked
- * something, or wants to stop a turn, comes first. One thread: waiting for the person turns
- * the host as well (go_on_reading).
+/* `hocket chat`: one run with a conversation, from its beginning to the end of the
+ * input. The run asks for each line by an event (input_id). Questions to the person and
+ * stops of a turn come before that. There is one thread: waiting for the person also pumps
+ * the host (go_on_reading).
  *
- * Ctrl-C: while a turn goes on it stops the turn, once more leaves. At the prompt it takes
- * back what was typed; twice on an empty line leaves. */
+ * Ctrl-C during a turn stops the turn; a second one leaves. At the prompt it clears
+ * the line; twice on an empty line leaves. */
 #include "cli/chat/chat_impl.h"
 
 #include <errno.h>
@@ -51,8 +51,8 @@ static bool turn_goes_on(const struct cli_chat *c)
     return !c->input_id[0];
 }
 
-/* Where no turn goes on: a person may have meant to stop the one that has just ended, so that leaving
- * takes it twice. */
+/* Between turns: the person may have meant to stop a turn that has just ended, so leaving
+ * takes two. */
 static bool takes_back(struct cli_chat *c)
 {
     bool typed = c->begun || cli_reader_typed(&c->reader) > 0;
@@ -69,7 +69,7 @@ static void note_name(struct cli_chat *c)
     snprintf(c->name, sizeof(c->name), "%s", name ? name : "");
 }
 
-/* In the middle of a turn: what it did so far is kept, and it goes on another time. */
+/* In the middle of a turn: its work so far is stored, and it can continue later. */
 static void cut_off(struct cli_chat *c)
 {
     note_name(c);
@@ -120,7 +120,7 @@ static bool go_on_reading(void *ud)
     return !c->interrupted && cli_asker_wanted(&c->asker);
 }
 
-static void answer(struct cli_chat *c, const char *text, size_t n)
+void cli_chat_answer(struct cli_chat *c, const char *text, size_t n)
 {
     char id[sizeof(c->input_id)];
     struct hocket_error err;
@@ -130,7 +130,7 @@ static void answer(struct cli_chat *c, const char *text, size_t n)
     hocket_run_answer(c->host, c->run, id, text, n, &err);
 }
 
-/* A line, and those that it goes on in. */
+/* A line, and its continuation lines. */
 static enum cli_read read_input(struct cli_chat *c, struct cli_buf *out)
 {
     enum cli_read got = cli_reader_line(&c->reader, "you> ", out);
@@ -156,11 +156,11 @@ static void take_line(struct cli_chat *c, const struct cli_buf *line)
     if (text[0] == '/' && text[1] != '/')
         cli_chat_command(c, text);
     else
-        answer(c, text[0] == '/' ? text + 1 : text, line->n - (text[0] == '/'));
+        cli_chat_answer(c, text[0] == '/' ? text + 1 : text, line->n - (text[0] == '/'));
 }
 
-/* The lines of a pipe are over: what others have said to it (hocket answer) it hears all the same, and what it asks
- * waits for an answer of theirs. False: it is not kept, or a person may type again. */
+/* A pipe's lines have ended: the run still takes messages of others (hocket answer), and its questions
+ * wait for their answers. False: it is not durable, or a person may type again. */
 static bool is_left(void *ud)
 {
     struct cli_chat *c = ud;
@@ -171,7 +171,7 @@ static bool is_left(void *ud)
     return c->left;
 }
 
-/* One that is kept can go on another time; else an empty answer ends it. */
+/* A kept conversation can continue another time; else an empty answer ends it. */
 static void leave(struct cli_chat *c)
 {
     if (is_left(c))
@@ -179,7 +179,7 @@ static void leave(struct cli_chat *c)
     note_name(c);
     cli_chat_leave(c);
     if (hocket_run_park(c->host, c->run) < 0)
-        answer(c, "", 0);
+        cli_chat_answer(c, "", 0);
     c->input_id[0] = 0;
 }
 
@@ -294,14 +294,16 @@ static void close_sink(struct cli_chat *c)
     cli_buf_free(&line);
 }
 
-/* Says how it goes on. Returns its status: it waits for an answer in the middle of a turn, or was left. */
+/* Prints how to continue it. Returns its status: it waits for an answer in the middle of a turn, or was left. */
 static int say_kept(struct cli_chat *c)
 {
     struct cli_buf line = { 0 };
     if (c->left && c->leaving != CLI_CHAT_CUTS && turn_goes_on(c) && c->parked.count > 0) {
         cli_parked_say(&c->parked, &c->screen, c->args.store, NULL);
-        return HOCKET_EPARKED;
+        return cli_store_outlives(c->args.store) ? HOCKET_EPARKED : HOCKET_EUNSUPPORTED;
     }
+    if (!cli_store_outlives(c->args.store))
+        return c->leaving == CLI_CHAT_CUTS ? HOCKET_ECANCELLED : 0;
     cli_buf_addf(&line, "the conversation is kept; go on: hocket chat --resume %s", c->name);
     cli_store_hint(&line, c->args.store);
     if (!(c->args.flags & CLI_QUIET))
@@ -341,6 +343,8 @@ static int chat(struct cli_chat *c)
     int rc = open_sink(c);
     if (rc == CLI_GO_ON && c->args.workdir && chdir(c->args.workdir) != 0)
         rc = cli_usage("chat", "cannot work in '%s': %s", c->args.workdir, strerror(errno));
+    if (cli_run_args_missing(&c->args))
+        store.store = NULL;
     c->host = rc == CLI_GO_ON ? cli_host_open_store(&c->screen, &store, &rc) : NULL;
     if (!c->host) {
         close_sink(c);
@@ -400,7 +404,7 @@ static int main_chat(const struct cli_command *self, int argc, char **argv)
     struct cli_run_args args = { .command = "chat", .consent = true };
     struct cli_buf id = { 0 };
     static char choose[] = "--resume=?";
-    for (int i = 0; i < argc; i++) /* whoever names none is shown a list */
+    for (int i = 0; i < argc; i++) /* without one a list is shown */
         if (strcmp(argv[i], "--resume") == 0 && (i + 1 == argc || argv[i + 1][0] == '-'))
             argv[i] = choose;
     int rc = cli_run_args_read(self, argc, argv, &args);
@@ -424,19 +428,18 @@ const struct cli_command cli_chat = {
     .usage = "[TARGET [INPUT…]]",
     .summary = "talk with an agent or a team",
     .about =
-        "Talks with TARGET: a line is said to it, its answer comes as it is written, and the\n"
-        "conversation goes on. Its questions and what needs approval are asked in between.\n"
+        "Talks with TARGET: you type a line, its answer appears as it is written, and the\n"
+        "conversation continues. Questions and approvals appear in between.\n"
         "\n"
-        "TARGET  an agent.md, a directory with agents, 'planner', or a script.lua that returns a\n"
-        "        function (or a table with a function 'chat') from what is said to the answer\n"
-        "        Without one it is 'assistant', which works in this folder with its files, its\n"
-        "        programs, what its AGENTS.md says and its skills\n"
-        "INPUT   what is said first\n"
+        "TARGET  an agent.md, a folder with agents, 'planner', or a script.lua that returns a\n"
+        "        function (or a table with a function 'chat') from your text to the answer.\n"
+        "        The default is 'assistant', which works in this folder with its files, its\n"
+        "        programs, its AGENTS.md and its skills\n"
+        "INPUT   the first message\n"
         "\n"
-        "In a pipe each line of stdin is said in its turn, or answers the question that is open;\n"
-        "answers go to stdout, all else to stderr. A question that is open when the lines are "
-        "over\n"
-        "waits for hocket answer.",
+        "In a pipe each line of stdin is the next message, or answers the open question. Answers\n"
+        "go to stdout, everything else to stderr. At the end of stdin, an open question waits for\n"
+        "hocket answer.",
     .examples =
         "  hocket chat\n"
         "  hocket chat agents/guide.md\n"

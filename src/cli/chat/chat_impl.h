@@ -1,7 +1,6 @@
 /* `hocket chat`: what its parts share.
  *
  *     chat.c            arguments, the loop: ask, read a line, or wait for the run
- *     stream.c          an answer on a terminal while it comes
  *     show.c            events of the run: text as it comes, tool lines, the answer
  *     commands.c        /help and the others
  *
@@ -16,7 +15,6 @@
 #include "cli/markdown/markdown.h"
 #include "cli/run_args/run_args.h"
 #include "cli/sink.h"
-#include "cli/voice.h"
 
 /* What a command waits for: an event that says how it went. */
 enum cli_chat_work { CLI_CHAT_IDLE, CLI_CHAT_RELOADS, CLI_CHAT_CHANGES };
@@ -24,7 +22,7 @@ enum cli_chat_work { CLI_CHAT_IDLE, CLI_CHAT_RELOADS, CLI_CHAT_CHANGES };
 enum cli_chat_leave {
     CLI_CHAT_STAYS,
     CLI_CHAT_LEAVES,
-    CLI_CHAT_CUTS /* in the middle of a turn, which goes on another time */
+    CLI_CHAT_CUTS /* in the middle of a turn, which continues later */
 };
 
 struct cli_chat {
@@ -39,15 +37,15 @@ struct cli_chat {
     uint64_t run;
     bool terminal; /* a person sits there */
     bool events_on_stdout;
-    char input_id[24]; /* of the input that is asked for; "" while a turn goes on */
+    char input_id[24]; /* of the input that the run waits for; "" during a turn */
     bool prompting;    /* it is being read now */
-    bool begun;        /* and goes on from a line before */
+    bool begun;        /* and continues a line before */
     bool cleared;      /* Ctrl-C took back the line that was being typed */
     bool warned;       /* that one more Ctrl-C leaves */
-    bool interrupted;  /* the turn that goes on */
+    bool interrupted;  /* the current turn */
     enum cli_chat_leave leaving;
-    enum cli_chat_work working; /* a change is one of what was said so far: /compact, /clear */
-    bool again; /* the event that is taken was told in an earlier life of the run, too */
+    enum cli_chat_work working;    /* a change is one of what was said so far: /compact, /clear */
+    bool again;                    /* the event was also reported in an earlier life of the run */
     struct cli_buf said, answered; /* last; answered: in an earlier life */
     bool left;                     /* no more lines come: it is put away where it waits for one */
     struct cli_parked parked;      /* what is open then */
@@ -58,7 +56,7 @@ struct cli_chat {
         struct cli_markdown markdown;
         size_t shown, row, column; /* of its tail: bytes on the screen, and where the cursor is */
     } stream;
-    struct cli_voice voice;    /* whose text is heard while it comes */
+    struct cli_voice voice;    /* whose text is shown while it comes */
     struct cli_buf transcript; /* for /save: Markdown */
     hocket_json *late;         /* the event turn_finished that came while a question was asked */
     hocket_json *started;      /* the event conversation_started, or agent_reloaded since */
@@ -69,15 +67,14 @@ struct cli_chat {
     bool cost_known;
 };
 
+/* Says a text to the conversation, which waits for it. */
+void cli_chat_answer(struct cli_chat *c, const char *text, size_t n);
+
 static inline void cli_chat_leave(struct cli_chat *c)
 {
     if (c->leaving == CLI_CHAT_STAYS)
         c->leaving = CLI_CHAT_LEAVES;
 }
-
-/* stream.c: takes text; it is over. Only for a terminal that obeys escapes. */
-void cli_stream_add(struct cli_chat *c, const char *p, size_t n);
-void cli_stream_end(struct cli_chat *c);
 
 /* show.c */
 void cli_chat_event(struct cli_chat *c, const struct hocket_event *event);

@@ -37,7 +37,7 @@ static void complain(struct cli_chat *c, const char *text)
     cli_screen_say(&c->screen, CLI_WARN, text);
 }
 
-/* ---- What there is --------------------------------------------------------- */
+/* ---- The commands --------------------------------------------------------- */
 
 static void show_agents(struct cli_chat *c, const char *argument)
 {
@@ -142,6 +142,21 @@ static void change(struct cli_chat *c, const char *what)
         complain(c, err.message);
 }
 
+static void change_mode(struct cli_chat *c, const char *argument)
+{
+    struct hocket_error err;
+    bool plan = strcmp(argument, "plan") == 0;
+    if (!plan && strcmp(argument, "act") != 0)
+        complain(c, "expected /mode plan, or /mode act");
+    else if (hocket_run_change(
+                 c->host, c->run, plan ? "{\"mode\":\"plan\"}" : "{\"mode\":\"act\"}", &err)
+             < 0)
+        complain(c, err.message);
+    else
+        cli_screen_say(&c->screen, CLI_GOOD,
+            plan ? "plan mode: agents only read, until you agree to a plan" : "plan mode is off");
+}
+
 /* Lets the host work at it until an event has said how it went. */
 static void compact(struct cli_chat *c, const char *argument)
 {
@@ -154,7 +169,7 @@ static void compact(struct cli_chat *c, const char *argument)
     c->working = CLI_CHAT_IDLE;
 }
 
-/* The path as it is from here; what is dropped into a terminal stands in quotes, or with backslashes. */
+/* The path from the current folder; a terminal drops a file's name in quotes, or with backslashes. */
 static void add_path(struct cli_buf *out, const char *typed)
 {
     char here[PATH_MAX];
@@ -222,7 +237,7 @@ static bool write_file(int fd, const struct cli_buf *b)
     return true;
 }
 
-/* Nothing that is there is overwritten. */
+/* Overwrites no existing file. */
 static void save(struct cli_chat *c, const char *argument)
 {
     struct cli_buf b = { 0 };
@@ -259,6 +274,7 @@ static const struct command commands[] = {
         change_model },
     { "usage", "", "turns, model calls, tokens, cost and time so far", show_usage },
     { "save", "FILE", "the conversation as Markdown, into a new file", save },
+    { "mode", "plan|act", "plan: agents only read, until you agree to their plan", change_mode },
     { "reload", "", "reads the agents or the script anew, for the next turn", reload },
     { "compact", "", "makes what was said so far shorter: old turns give way to a summary",
         compact },
@@ -278,8 +294,38 @@ void cli_chat_help_text(struct cli_buf *out)
         cli_buf_free(&left);
     }
     cli_buf_adds(out,
+        "/NAME WORDS sends a prompt of the project: prompts, .claude/commands, .github/prompts.\n"
         "A line that ends in \\ goes on in the next one; // begins a line with a slash.\n"
         "Ctrl-C stops a turn, or takes back what is typed; twice it leaves.");
+}
+
+/* Sends the text of a prompt file (prompts, .claude/commands, .github/prompts) as if it had been typed. False: there is none of that name. */
+static bool say_prompt(struct cli_chat *c, const char *name, size_t n, const char *line)
+{
+    struct cli_buf args = { 0 };
+    struct cli_result result;
+    cli_buf_adds(&args, "{");
+    cli_buf_key(&args, "name");
+    cli_buf_json(&args, name, n);
+    cli_buf_key(&args, "line");
+    cli_buf_json(&args, line, strlen(line));
+    if (c->args.target) {
+        cli_buf_key(&args, "target");
+        cli_buf_json(&args, c->args.target, strlen(c->args.target));
+    }
+    cli_buf_adds(&args, "}");
+    int rc = cli_host_call("prompt", args.p, &result);
+    hocket_json *told = hocket_json_parse(cli_buf_text(&result.json), result.json.n, NULL);
+    if (*cli_member(told, "warning"))
+        cli_screen_say(&c->screen, CLI_WARN, cli_member(told, "warning"));
+    hocket_json_free(told);
+    if (rc == 0)
+        cli_chat_answer(c, cli_buf_text(&result.text), result.text.n);
+    else if (rc != HOCKET_ENOTFOUND)
+        complain(c, cli_buf_text(&result.message));
+    cli_buf_free(&args);
+    cli_result_free(&result);
+    return rc != HOCKET_ENOTFOUND;
 }
 
 static const struct command *find(const char *name, size_t n)
@@ -317,11 +363,11 @@ void cli_chat_command(struct cli_chat *c, const char *line)
     cli_buf_add(&word, k ? argument : line + 1, k ? len : n);
     if (!k && is_file(line))
         attach(c, line);
-    else if (!k)
+    else if (!k && !say_prompt(c, line + 1, n, argument))
         unknown(c, cli_buf_text(&word));
-    else if (*argument && !*k->arguments)
+    else if (k && *argument && !*k->arguments)
         complain(c, "this command takes nothing behind it");
-    else
+    else if (k)
         k->run(c, cli_buf_text(&word));
     cli_buf_free(&word);
 }

@@ -1,16 +1,156 @@
-/* What a chat shows of its events: text as it streams, who speaks, tools at work, answers, errors,
- * the line with what a turn has cost. Agents that others have sent are muted: their text is for
- * whoever sent them, and only a short row says that they are at work. */
-
+/* Shows the events of a chat: text as it streams, the speaker, tools at work, answers, errors, and
+ * the cost of a turn. The text of agents that other agents have called is not shown: it is for
+ * their callers, and only a short row shows them at work. */
 #include "cli/chat/chat_impl.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/exit.h"
-#include "cli/answer.h"
 #include "cli/out.h"
 #include "cli/text.h"
+
+/* An answer on a terminal while it streams: complete lines are formatted, the rest is shown as it
+ * came, until it is complete and replaced.
+ *
+ * Lines that are complete are written once and never touched; the tail is erased and written again.
+ * A tail that no longer fits the screen stays as it came: lines that have scrolled away cannot be erased. */
+
+/* The tail is on the screen without its last line end, so that the cursor is in the middle of a
+ * line until something else is written. */
+static bool is_below(const struct cli_chat *c)
+{
+    return c->stream.shown > 0 && c->screen.mid_line;
+}
+
+static void forget_tail(struct cli_chat *c)
+{
+    c->stream.shown = c->stream.row = c->stream.column = 0;
+}
+
+/* What has scrolled away stays as it came. */
+static void erase_tail(struct cli_chat *c)
+{
+    struct cli_buf b = { 0 };
+    size_t most = c->screen.lines > 1 ? c->screen.lines - 1 : 0,
+           up = c->stream.row < most ? c->stream.row : most;
+    if (is_below(c)) {
+        cli_buf_adds(&b, "\r");
+        if (up > 0)
+            cli_buf_addf(&b, "\033[%zuA", up);
+        cli_buf_adds(&b, "\033[J");
+        cli_out_styled(b.p, b.n);
+        cli_buf_free(&b);
+        c->screen.mid_line = false;
+    }
+    forget_tail(c);
+}
+
+/* As a terminal does, which breaks a line when the next character has no room in it. */
+static void advance(struct cli_chat *c, const char *p, size_t n)
+{
+    for (size_t i = 0, len; i < n; i += len ? len : 1) {
+        unsigned code;
+        len = cli_utf8_next(p + i, n - i, &code);
+        size_t width = cli_text_width(p + i, len ? len : 1);
+        if (p[i] == '\t')
+            width = 8 - c->stream.column % 8;
+        if (p[i] == '\n' || c->stream.column + width > c->screen.columns) {
+            c->stream.row++;
+            c->stream.column = 0;
+        }
+        c->stream.column += p[i] == '\n' ? 0 : width;
+    }
+}
+
+static void add(struct cli_chat *c, struct cli_buf *out, const char *p, size_t n)
+{
+    advance(c, p, n);
+    cli_buf_add(out, p, n);
+}
+
+/* A word that has no room in its line begins the next one. */
+static void add_words(struct cli_chat *c, struct cli_buf *out, const char *p, size_t n)
+{
+    size_t columns = c->screen.columns;
+    for (size_t i = 0, end; i < n;) {
+        for (end = i; end < n && p[end] != ' ' && p[end] != '\n';)
+            end++;
+        size_t width = cli_text_width(p + i, end - i);
+        if (width <= columns && c->stream.column > 0 && c->stream.column + width > columns)
+            add(c, out, "\n", 1);
+        add(c, out, p + i, end - i);
+        for (i = end; i < n && (p[i] == ' ' || p[i] == '\n'); i++)
+            if (p[i] == '\n' || c->stream.column < columns)
+                add(c, out, p + i, 1);
+    }
+}
+
+/* How much of the tail can be shown: whole words, so that none is cut at the end of a line. A word wider than the
+ * screen is cut anyway. */
+static size_t whole_words(const struct cli_chat *c)
+{
+    const struct cli_buf *tail = &c->stream.markdown.tail;
+    size_t end = tail->n, shown = c->stream.shown;
+    while (end > shown && tail->p[end - 1] == '\n')
+        end--;
+    size_t whole = end;
+    while (whole > shown && tail->p[whole - 1] != ' ' && tail->p[whole - 1] != '\n')
+        whole--;
+    return end - whole < c->screen.columns ? whole : end;
+}
+
+static void show_tail(struct cli_chat *c)
+{
+    const struct cli_buf *tail = &c->stream.markdown.tail;
+    struct cli_buf text = { 0 }, shown = { 0 };
+    size_t end = whole_words(c);
+    if (end <= c->stream.shown)
+        return;
+    cli_text_show(&text, tail->p + c->stream.shown, end - c->stream.shown, true);
+    add_words(c, &shown, cli_buf_text(&text), text.n);
+    cli_out_styled(shown.p, shown.n);
+    cli_buf_free(&text);
+    cli_buf_free(&shown);
+    c->stream.shown = end;
+    c->screen.mid_line = true;
+}
+
+static void write_lines(struct cli_chat *c, struct cli_buf *lines)
+{
+    if (lines->n > 0)
+        erase_tail(c);
+    cli_out_styled(lines->p, lines->n);
+    cli_buf_free(lines);
+}
+
+/* Takes text; it is over. Only for a terminal that obeys escapes. */
+static void stream_add(struct cli_chat *c, const char *p, size_t n)
+{
+    struct cli_markdown *m = &c->stream.markdown;
+    struct cli_buf lines = { 0 };
+    cli_screen_measure(&c->screen);
+    m->columns = c->screen.columns;
+    m->color = c->screen.color;
+    m->unicode = c->screen.unicode;
+    if (c->stream.shown > 0 && !c->screen.mid_line)
+        forget_tail(c); /* something else was written below it: it is written again */
+    cli_markdown_feed(m, p, n, &lines);
+    write_lines(c, &lines);
+    show_tail(c);
+}
+
+static void stream_end(struct cli_chat *c)
+{
+    struct cli_buf lines = { 0 };
+    if (c->stream.markdown.tail.n == 0) {
+        forget_tail(c);
+        return;
+    }
+    cli_markdown_end(&c->stream.markdown, &lines);
+    erase_tail(c);
+    write_lines(c, &lines);
+}
 
 /* Columns of a call's arguments and of its result. */
 #define BRIEF 60
@@ -25,7 +165,7 @@ static bool streams(const struct cli_chat *c)
 
 static void end_line(struct cli_chat *c)
 {
-    cli_stream_end(c);
+    stream_end(c);
     if (c->screen.mid_line)
         cli_out_text("\n", 1);
     c->screen.mid_line = false;
@@ -55,7 +195,7 @@ static void on_delta(struct cli_chat *c, const hocket_json *event)
     if (!c->screen.mid_line)
         cli_screen_erase(&c->screen);
     if (c->screen.terminal) {
-        cli_stream_add(c, text, n);
+        stream_add(c, text, n);
     } else {
         cli_out_text(text, n);
         c->screen.mid_line = text[n - 1] != '\n';
@@ -63,7 +203,7 @@ static void on_delta(struct cli_chat *c, const hocket_json *event)
     c->screen.in_text = true;
 }
 
-/* The same agent is asked anew: what comes is another text. */
+/* The same agent is called again: its next text is another one. */
 static void on_request(struct cli_chat *c, const hocket_json *event)
 {
     snprintf(c->model, sizeof(c->model), "%s", cli_member(event, "model"));
@@ -78,13 +218,13 @@ static void on_reply(struct cli_chat *c, const hocket_json *event)
     cli_voice_model_reply(&c->voice, event);
 }
 
-/* What was streamed is remembered until the answer comes, which then is not said a second time. */
+/* Remembers streamed text until the answer comes, which then is not shown a second time. */
 static bool was_streamed(const struct cli_chat *c, const char *text, size_t n)
 {
     return n > 0 && n == c->voice.text.n && memcmp(text, c->voice.text.p, n) == 0;
 }
 
-/* What an agent says beside its calls has been seen already when it was heard. */
+/* Text that an agent wrote beside its calls was already shown. */
 static bool is_heard(struct cli_chat *c, const hocket_json *event)
 {
     size_t n = 0;
@@ -287,14 +427,14 @@ static void on_compacted(struct cli_chat *c, const hocket_json *event)
     has_done(c, CLI_CHAT_CHANGES);
 }
 
-/* How it went is told as it is in a run. */
+/* Says how the turn ended, in the same words as a run. */
 static void on_changed(struct cli_chat *c, const hocket_json *event)
 {
     (void) event;
     has_done(c, CLI_CHAT_CHANGES);
 }
 
-/* What a script prints stands among the answers. */
+/* A script's prints appear among the answers. */
 static void on_output(struct cli_chat *c, const hocket_json *event)
 {
     size_t n = 0;
@@ -313,7 +453,7 @@ struct handler {
     const char *type;
     void (*take)(struct cli_chat *c, const hocket_json *event);
     bool also_told; /* to what shows runs */
-    bool past; /* what it says still counts when a conversation goes on that has told it before */
+    bool past;      /* also used when a resumed conversation reports it again */
 };
 
 static const struct handler *handler_of(const char *type)
@@ -348,7 +488,7 @@ static bool is_also_told(const struct handler *h, const char *type)
     return h ? h->also_told : strcmp(type, "error") != 0;
 }
 
-/* Whether what shows runs is to be told as well. */
+/* Whether the view of runs gets it as well. */
 static bool take(
     struct cli_chat *c, const struct handler *h, const char *type, const hocket_json *event)
 {
@@ -369,7 +509,7 @@ void cli_chat_late(struct cli_chat *c)
     c->late = NULL;
 }
 
-/* A conversation that goes on is shown from its last turn on. */
+/* A resumed conversation is shown from its last turn on. */
 void cli_chat_left_off(struct cli_chat *c)
 {
     struct cli_buf b = { 0 };
@@ -385,7 +525,7 @@ void cli_chat_left_off(struct cli_chat *c)
     cli_buf_free(&b);
 }
 
-/* Half of what a long conversation tells when it goes on need not be read here. */
+/* Half of the events of a long resumed conversation need not be read here. */
 void cli_chat_event(struct cli_chat *c, const struct hocket_event *e)
 {
     const struct handler *h = handler_of(e->type);

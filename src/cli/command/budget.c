@@ -1,13 +1,9 @@
 /* `hocket budget`: what projects may use in a day. */
-#include <stdio.h>
 #include <string.h>
 
 #include "cli/command/command.h"
 #include "cli/command/command_impl.h"
-#include "cli/exit.h"
-#include "cli/out.h"
 #include "cli/store.h"
-#include "cli/text.h"
 
 /* As it was given; NULL: not named. */
 struct budget {
@@ -36,12 +32,12 @@ static int read_limit(void *args, const char *command, const char *name, const c
 }
 
 static const struct cli_option options[] = {
+    { CLI_OWN(0, "cost", "USD", read_limit, "set: the daily cost limit of model calls, or none") },
     { CLI_OWN(
-        0, "cost", "USD", read_limit, "set: what its model calls may cost in a day, or none") },
-    { CLI_OWN(0, "tokens", "N", read_limit, "set: tokens in a day, in and out, or none") },
-    { CLI_OWN(0, "calls", "N", read_limit, "set: model calls in a day, or none") },
+        0, "tokens", "N", read_limit, "set: the daily limit of input and output tokens, or none") },
+    { CLI_OWN(0, "calls", "N", read_limit, "set: the daily limit of model calls, or none") },
     { CLI_TEXT(0, "tz", "ZONE", struct budget, tz,
-        "set: whose days they are, as in Europe/Berlin (UTC)") },
+        "set: the time zone of the day, for example Europe/Berlin (UTC)") },
     { CLI_FLAG('j', "json", struct budget, json, "print one JSON object") },
     { CLI_TEXT(0, "store", "FILE", struct budget, store, CLI_STORE_HELP) },
     { 0 },
@@ -89,52 +85,29 @@ static int add_args(const struct budget *b, const struct cli_args *args, struct 
     return 0;
 }
 
-static int call(const struct budget *b, const struct cli_args *args)
-{
-    struct cli_buf json = { 0 }, shown = { 0 };
-    struct cli_result result;
-    int rc = add_args(b, args, &json);
-    if (rc == 0 && strcmp(args->words[0], "set") == 0)
-        rc = cli_stored_call_new("budget", "budget", json.p, b->store, &result);
-    else if (rc == 0)
-        rc = cli_stored_call("budget", "budget", json.p, b->store, &result);
-    cli_buf_free(&json);
-    if (rc != 0)
-        return rc;
-    if (b->json) {
-        cli_out_json(result.json.p, result.json.n);
-    } else if (result.text.n > 0) {
-        cli_text_show(&shown, result.text.p, result.text.n, true);
-        cli_out_line(cli_buf_text(&shown), shown.n);
-    }
-    cli_buf_free(&shown);
-    cli_result_free(&result);
-    return cli_out_end();
-}
-
 static int main_budget(const struct cli_command *self, int argc, char **argv)
 {
     struct budget b = { 0 };
     struct cli_args args = { .ud = &b };
+    struct cli_buf json = { 0 };
     int rc = cli_args_read(self, argc, argv, &args);
-    if (rc != CLI_GO_ON)
+    if (rc != CLI_GO_ON || (rc = add_args(&b, &args, &json)) != 0)
         return rc;
-    return call(&b, &args);
+    bool sets = strcmp(args.words[0], "set") == 0;
+    return cli_stored_answer("budget", &json, b.store, sets, b.json);
 }
 
 const struct cli_command cli_budget = {
     .name = "budget",
     .usage = "set NAME | list | show NAME | rm NAME",
-    .summary = "what projects may use in a day, and what is left of it",
-    .about =
-        "A run belongs to a project by --project NAME. Its model calls draw from the project's "
-        "day, "
-        "whoever\n"
-        "does it and however many do. At the end of it a run that nobody waits for goes on the "
-        "next "
-        "day, others\n"
-        "are refused (exit code 5). What `set` does not name stays as it was. docs/budgets.md says "
-        "more.",
+    .summary = "manage daily budgets of projects",
+    .about = "A run belongs to a project by --project NAME. All its runs share the project's "
+             "budget of the\n"
+             "day, whoever executes them. When it is used up, a run without a person waits until "
+             "the next\n"
+             "day; other runs are refused (exit code 5). What set does not name stays unchanged. "
+             "hocket\n"
+             "help guides/budgets has the details.",
     .examples = "  hocket budget set travel --cost 5 --tokens 2000000 --tz Europe/Berlin\n"
                 "  hocket run --project travel agents 'Two days in Rome'\n"
                 "  hocket budget list\n",

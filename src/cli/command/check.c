@@ -10,19 +10,25 @@
 #include "cli/host/host.h"
 #include "cli/out.h"
 #include "cli/progress.h"
+#include "cli/run_args/run_args.h"
 #include "cli/text.h"
 
 struct wish {
-    bool json, graph, verbose;
-    const char *schema;
+    bool json, graph, verbose, explain;
+    const char *schema, *format;
 };
 
 static const struct cli_option options[] = {
     { CLI_FLAG(
         'j', "json", struct wish, json, "print one JSON object: agents scripts teams problems") },
-    { CLI_FLAG('g', "graph", struct wish, graph, "print who calls whom as a Mermaid flowchart") },
+    { CLI_FLAG('g', "graph", struct wish, graph,
+        "print which agent calls which, as a Mermaid flowchart") },
     { CLI_FLAG('v', "verbose", struct wish, verbose,
-        "say of every agent whom it reaches, and its bounds") },
+        "print for every agent which agents it can reach, and its bounds") },
+    { CLI_FLAG('e', "explain", struct wish, explain,
+        "say of each key of a file how it was read, also of agents of other programs") },
+    { CLI_TEXT(0, "format", CLI_FORMATS, struct wish, format,
+        "the format of these agents, where place and keys do not tell it") },
     { CLI_TEXT(0, "schema", "agent|providers|eval", struct wish, schema,
         "print the JSON Schema of such a file, for editors, and check nothing") },
     { 0 },
@@ -47,19 +53,19 @@ static void print_problem(const hocket_json *problem, bool beside)
         fprintf(stderr, "%s\n", cli_buf_text(&shown));
         cli_buf_free(&shown);
     } else
-        cli_out_line(line.p, line.n);
+        cli_out_shown(line.p, line.n);
     cli_buf_free(&line);
 }
 
-static void print(const struct cli_result *result, bool graph)
+static void print(const struct cli_result *result, bool graph, bool explain)
 {
     hocket_json *json = hocket_json_parse(cli_buf_text(&result->json), result->json.n, NULL);
     const hocket_json *problems = hocket_json_get(json, "problems");
     size_t n = hocket_json_count(problems);
     for (size_t i = 0; i < n; i++)
         print_problem(hocket_json_at(problems, i), graph);
-    if (result->status >= 0)
-        cli_out_line(cli_buf_text(&result->text), result->text.n);
+    if (result->status >= 0 || (explain && result->text.n > 0))
+        cli_out_shown(cli_buf_text(&result->text), result->text.n);
     else if (n > 0)
         fprintf(stderr, "%zu problem%s\n", n, n == 1 ? "" : "s");
     else
@@ -76,20 +82,24 @@ static int check(char **paths, int count, const struct wish *wish)
         cli_buf_key(&args, "schema");
         cli_buf_json(&args, wish->schema, strlen(wish->schema));
     }
+    if (wish->format) {
+        cli_buf_key(&args, "format");
+        cli_buf_json(&args, wish->format, strlen(wish->format));
+    }
     cli_buf_key(&args, "paths");
     cli_buf_adds(&args, "[");
     for (int i = 0; i < count; i++) {
         cli_buf_adds(&args, i ? "," : "");
         cli_buf_json(&args, paths[i], strlen(paths[i]));
     }
-    cli_buf_addf(&args, "],\"graph\":%s,\"verbose\":%s,\"json\":%s}",
+    cli_buf_addf(&args, "],\"graph\":%s,\"verbose\":%s,\"explain\":%s,\"json\":%s}",
         wish->graph ? "true" : "false", wish->verbose ? "true" : "false",
-        wish->json ? "true" : "false");
+        wish->explain ? "true" : "false", wish->json ? "true" : "false");
     int code = cli_exit_of(cli_host_call("check", args.p, &result));
     if (wish->json)
         cli_out_json(cli_buf_text(&result.json), result.json.n);
     else
-        print(&result, wish->graph);
+        print(&result, wish->graph, wish->explain);
     cli_buf_free(&args);
     cli_result_free(&result);
     int out = cli_out_end();
@@ -123,13 +133,15 @@ const struct cli_command cli_check = {
     .usage = "PATH…",
     .summary = "find mistakes in agents and scripts, without a model",
     .about =
-        "Reads agents (.md), scripts (.lua) and all below directories, and prints each mistake\n"
+        "Reads agents (.md), scripts (.lua) and everything below folders, and prints each mistake\n"
         "as file:line:column: unknown keys, wrong values, unknown agents and tools, circles,\n"
-        "syntax. A team is a directory with agents, or one called 'agents', and all below it.\n"
-        "Nothing is run and no model is asked. Exit code 3 when something is wrong.",
+        "syntax. A team is a folder with agents, or one called 'agents', with everything below "
+        "it.\n"
+        "Nothing is run and no model is asked. The exit code is 3 if there are mistakes.",
     .examples = "  hocket check .\n"
                 "  hocket check agents/food.md team.lua\n"
                 "  hocket check --graph agents >team.mmd\n"
+                "  hocket check --explain .claude/agents/reviewer.md\n"
                 "  hocket check --json agents\n"
                 "  hocket check --schema agent >agent.schema.json\n",
     .options = options,

@@ -19,13 +19,13 @@ struct decode {
 
 static const struct cli_option options[] = {
     { CLI_COUNT('s', "status", "N", struct decode, status, 100, 599, 200,
-          "the HTTP status that it came with; 200 when it is left out"),
+          "the HTTP status of the answer; default 200"),
         .expected = "an HTTP status, as in 429" },
     { CLI_TEXT('c', "chunk", "N", struct decode, chunk,
         "feed it in pieces of N bytes; random:SEED: of random sizes") },
     { CLI_FLAG(0, "stream", struct decode, stream,
-        "it is the answer to a request for a stream, of which not all\n"
-        "may be there (told by itself as a rule)") },
+        "treat it as the answer to a streaming request, which may be incomplete (usually\n"
+        "detected)") },
     { 0 },
 };
 
@@ -85,16 +85,15 @@ static int main_decode(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cli_decode = {
     .name = "decode",
     .usage = "PROTOCOL FILE",
-    .summary = "print what is read from a provider's recorded answer",
+    .summary = "parse a provider's recorded answer and print it as JSON",
     .about =
-        "Reads the body of an answer, streamed or whole, as a running program would, and prints "
-        "the\n"
-        "record of it as one JSON object: text, reasoning_text, tool_calls, finish_reason, usage,\n"
-        "error and so on. PROTOCOL is anthropic, bedrock, gemini, ollama, openai_chat or "
-        "openai_responses;\n"
-        "a FILE of '-' is stdin. When the answer is broken or cut, what came before is printed, "
-        "why\n"
-        "is said on stderr, and the exit code is 1.",
+        "Reads the body of an answer, streamed or whole, as a run would, and prints it as one "
+        "JSON\n"
+        "object: text, reasoning_text, tool_calls, finish_reason, usage, error and so on. "
+        "PROTOCOL\n"
+        "is anthropic, bedrock, gemini, ollama, openai_chat or openai_responses; a FILE of '-' is\n"
+        "stdin. If the answer is broken or cut, it prints the part before, stderr has the reason,\n"
+        "and the exit code is 1.",
     .examples = "  curl -sN https://… | hocket decode openai_chat -\n"
                 "  hocket decode anthropic answer.sse --chunk random:1\n"
                 "  hocket decode gemini error.json --status 429 | jq .error\n",

@@ -16,11 +16,11 @@ struct fork {
 
 static const struct cli_option options[] = {
     { CLI_COUNT('n', "at", "N", struct fork, at, 1, INT64_MAX, 0,
-          "it leaves its parent after record N (hocket show numbers them); without it, at the end"),
+          "fork after record N (hocket show numbers them); default: at the end"),
         .expected = "the number of a record, from 1" },
     { CLI_FLAG('l', "latest", struct fork, latest,
-        "from its beginning, on the files as they are now: what asks the same is answered\n"
-        "from its parent's log, and the rest is done") },
+        "start from the beginning, with the present files: equal calls are answered from the\n"
+        "parent's log, the rest is done") },
     { CLI_TEXT('i', "input", "TEXT", struct fork, input, "another input") },
     { CLI_TEXT('m', "model", "P/M", struct fork, model, "another model") },
     { CLI_TEXT(0, "store", "FILE", struct fork, store, CLI_STORE_HELP) },
@@ -76,11 +76,10 @@ static int main_fork(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cli_fork = {
     .name = "fork",
     .usage = "ID",
-    .summary = "make a run that goes on from the middle of another one",
+    .summary = "make a run that branches off from another one",
     .about =
-        "The fork has all that its parent had at record N, and nothing of what came then. It is no "
-        "copy: it\n"
-        "reads its parent's log, which stays as it is. Prints the id of the fork.",
+        "The fork has everything that its parent had at record N, and nothing after it. It copies\n"
+        "nothing: it reads its parent's log, which stays unchanged. Prints the id of the fork.",
     .examples = "  hocket fork 01KANC3V0Q --at 40\n"
                 "  hocket resume $(hocket fork 01KANC3V0Q --at 40 --model openai/gpt-6.1-terra)\n",
     .options = options,

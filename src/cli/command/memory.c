@@ -1,11 +1,8 @@
 /* `hocket memory`: what agents remember. Notes hold words of models and of strangers: they are shown, never obeyed. */
-#include <stdio.h>
 #include <string.h>
 
 #include "cli/command/command.h"
 #include "cli/command/command_impl.h"
-#include "cli/exit.h"
-#include "cli/out.h"
 #include "cli/store.h"
 #include "cli/text.h"
 
@@ -17,10 +14,10 @@ struct memory {
 
 static const struct cli_option options[] = {
     { CLI_TEXT('f', "folder", "DIR", struct memory, folder,
-        "a memory that is a folder of Markdown files; then no NAME") },
-    { CLI_COUNT(
-        'n', "limit", "N", struct memory, limit, 1, 1000, 0, "of a search: so many at most; 20") },
-    { CLI_FLAG('a', "all", struct memory, all, "of rm: all of its notes") },
+        "a memory in a folder of Markdown files, without a NAME") },
+    { CLI_COUNT('n', "limit", "N", struct memory, limit, 1, 1000, 0,
+        "the most results of a search; default 20") },
+    { CLI_FLAG('a', "all", struct memory, all, "for rm: all of its notes") },
     { CLI_FLAG('j', "json", struct memory, json, "print one JSON object") },
     { CLI_TEXT(0, "store", "FILE", struct memory, store, CLI_STORE_HELP) },
     { 0 },
@@ -86,19 +83,7 @@ static void add_args(const struct memory *m, const struct word *w, const char *n
     cli_buf_addf(out, ",\"all\":%s}", m->all ? "true" : "false");
 }
 
-/* ---- The answer ------------------------------------------------------------------------------------ */
-
-static void print(const struct memory *m, const struct cli_result *result)
-{
-    struct cli_buf shown = { 0 };
-    if (m->json) {
-        cli_out_json(result->json.p, result->json.n);
-    } else if (result->text.n > 0) {
-        cli_text_show(&shown, result->text.p, result->text.n, true);
-        cli_out_line(cli_buf_text(&shown), shown.n);
-    }
-    cli_buf_free(&shown);
-}
+/* ---- All ------------------------------------------------------------------------------------------- */
 
 static int check(const struct memory *m, const struct word *w, const char *name, int count)
 {
@@ -119,7 +104,6 @@ static int main_memory(const struct cli_command *self, int argc, char **argv)
     struct memory m = { 0 };
     struct cli_args args = { .ud = &m };
     struct cli_buf json = { 0 };
-    struct cli_result result;
     int rc = cli_args_read(self, argc, argv, &args);
     if (rc != CLI_GO_ON)
         return rc;
@@ -132,24 +116,18 @@ static int main_memory(const struct cli_command *self, int argc, char **argv)
     if (rc != CLI_GO_ON)
         return rc;
     add_args(&m, w, name, args.words + skip, count, &json);
-    rc = m.folder ? cli_stored_call_new("memory", "memory", json.p, "memory", &result)
-                  : cli_stored_call("memory", "memory", json.p, m.store, &result);
-    cli_buf_free(&json);
-    if (rc != CLI_EXIT_DONE)
-        return rc;
-    print(&m, &result);
-    cli_result_free(&result);
-    return cli_out_end();
+    return cli_stored_answer(
+        "memory", &json, m.folder ? "memory" : m.store, m.folder != NULL, m.json);
 }
 
 const struct cli_command cli_memory = {
     .name = "memory",
     .usage = "list | search NAME WORD… | show NAME [NOTE…] | edit NAME NOTE TEXT… | rm NAME NOTE…",
-    .summary = "look at what agents remember, change it, remove it",
+    .summary = "read, change and delete what agents remember",
     .about =
-        "NAME is a memory as list shows it, or the name alone that agents' files have for it\n"
-        "(memory: NAME), while there is one of that name. What edit writes is yours: where the\n"
-        "note's words came from counts no more.",
+        "NAME is a memory as list shows it, or the name in agents' files (memory: NAME) if only "
+        "one\n"
+        "memory has it. A note that you edit counts as your own words, without its former labels.",
     .examples = "  hocket memory list\n"
                 "  hocket memory search village the player's name\n"
                 "  hocket memory show --folder notes --json\n"

@@ -24,8 +24,8 @@ static const struct cli_option options[] = {
     { CLI_TEXT(0, "store", "FILE", struct wish, store, CLI_STORE_HELP) },
     { CLI_FLAG('e', "events", struct wish, events, "print the events as lines of JSON") },
     { CLI_FLAG(0, "trust", struct wish, trust,
-        "the code of a run that was imported, or that somebody else began, may run; without it\n"
-        "you are asked on a terminal") },
+        "run the code of a run that was imported, or that somebody else began; without it a\n"
+        "terminal asks you") },
     { 0 },
 };
 
@@ -112,12 +112,13 @@ static int main_replay(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cli_replay = {
     .name = "replay",
     .usage = "ID",
-    .summary = "run a kept run again from its log, and compare",
+    .summary = "run a stored run again from its log, and compare",
     .about =
-        "Runs a run again from its log alone: no model, no tool, no network, nobody is asked and\n"
-        "nothing is written. Every event is compared with what was told then, byte by byte. The\n"
+        "Runs a run again from its log alone. It asks no model, no tool and no person, uses no\n"
+        "network, and writes nothing. It compares every event with the stored one, byte by byte. "
+        "The\n"
         "first difference is an error (exit code 1): the program, or something that the run read\n"
-        "past its log, is not what it was.",
+        "outside its log, has changed.",
     .examples = "  hocket replay 01KANC3V\n"
                 "  hocket replay 01KANC3V --events | jq -c 'select(.type == \"tool_call\")'\n",
     .options = options,

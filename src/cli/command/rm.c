@@ -39,10 +39,10 @@ static int main_rm(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cli_rm = {
     .name = "rm",
     .usage = "ID…",
-    .summary = "remove runs that are kept",
-    .about = "When one of the ids is none, or may be several runs, none is removed. A run that a "
-             "process has is\n"
-             "not removed. Forks of a run keep what they have of it.",
+    .summary = "remove stored runs",
+    .about = "If one of the ids is unknown or ambiguous, none is removed. A running run is not "
+             "removed.\n"
+             "Forks of a run keep their part of it.",
     .examples = "  hocket rm 01KANC3V0Q\n"
                 "  hocket runs --state failed --limit 0 --json | jq -r '.runs[].id' | xargs hocket "
                 "rm\n",

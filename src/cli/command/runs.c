@@ -19,7 +19,7 @@
 
 struct runs {
     bool json, eval, summary, stats;
-    const char *store, *target, *since, *older;
+    const char *store, *target, *since, *older, *webhook;
     int64_t limit;
     struct cli_buf states, labels;
 };
@@ -27,25 +27,28 @@ struct runs {
 static const struct cli_option options[] = {
     { CLI_LIST('s', "state", "queued|running|waiting|parked|done|failed|cancelled|cut-off|forked",
         struct runs, states,
-        "those of a state alone: queued (for a worker), running, waiting (for an input, a\n"
-        "signal, a time), parked (for a person's answer), done, failed, cancelled, cut-off\n"
-        "(running, and its process has ended); can be given several times") },
+        "only this state: queued (for a worker), running, waiting (for an input, a signal, a\n"
+        "time), parked (for a person's answer), done, failed, cancelled, cut-off (its process\n"
+        "has ended), forked; repeatable") },
     { CLI_TEXT('t', "target", "TARGET", struct runs, target,
-        "those of a target alone: as it was typed, or the name of its file or folder") },
+        "only this target: as typed, or the name of its file or folder") },
     { CLI_LIST(0, "label", "KEY=VALUE", struct runs, labels,
-        "those with a label alone (hocket run --label); can be given several times") },
+        "only runs with this label (hocket run --label); repeatable") },
     { CLI_TEXT(0, "since", "AGE", struct runs, since,
-        "those alone that began since then, as in 90s, 30m, 24h, 7d, 2w") },
-    { CLI_TEXT(0, "older", "AGE", struct runs, older, "those alone that began before that") },
+        "only runs that began since then, for example 90s, 30m, 24h, 7d, 2w") },
+    { CLI_TEXT(0, "older", "AGE", struct runs, older, "only runs that began before that") },
     { CLI_FLAG(0, "summary", struct runs, summary,
-        "in place of the list at most 20 lines: what failed, waits, was missed and was done,\n"
-        "what it cost, and the command that comes next") },
+        "at most 20 lines instead of the list: failed, waiting, missed and finished runs, the\n"
+        "cost, and the next commands") },
+    { CLI_TEXT(0, "webhook", "URL", struct runs, webhook,
+        "also post the result of --summary there, signed with HOCKET_WEBHOOK_SECRET, or with\n"
+        "webhook-secret in the state directory") },
     { CLI_FLAG(0, "stats", struct runs, stats,
-        "in place of the list calls, failures, tokens, cost and time of each agent") },
+        "calls, failures, tokens, cost and time of each agent, instead of the list") },
     { CLI_COUNT('n', "limit", "N", struct runs, limit, 0, INT64_C(1) << 40, 50,
-        "so many at most; 50; 0 for all") },
+        "the most runs; default 50; 0: all") },
     { CLI_FLAG(0, "eval", struct runs, eval,
-        "those of evaluations (hocket eval) alone, which are left out else") },
+        "only runs of evaluations (hocket eval), which are omitted otherwise") },
     { CLI_FLAG('j', "json", struct runs, json,
         "print one JSON object: runs, more; or the summary, or the agents") },
     { CLI_TEXT(0, "store", "FILE", struct runs, store, CLI_STORE_HELP) },
@@ -222,6 +225,7 @@ static int list(const struct runs *r)
     cli_stored_arg(&args, "target", r->target);
     cli_stored_arg(&args, "since", r->since);
     cli_stored_arg(&args, "older", r->older);
+    cli_stored_arg(&args, "webhook", r->webhook);
     cli_buf_addf(&args, ",\"summary\":%s,\"stats\":%s}", r->summary ? "true" : "false",
         r->stats ? "true" : "false");
     int rc = cli_stored_call("runs", "runs", args.p, r->store, &result);
@@ -231,7 +235,7 @@ static int list(const struct runs *r)
     if (r->json) {
         cli_out_json(result.json.p, result.json.n);
     } else if (r->summary || r->stats) {
-        cli_out_line(cli_buf_text(&result.text), result.text.n);
+        cli_out_shown(cli_buf_text(&result.text), result.text.n);
     } else {
         hocket_json *answer = hocket_json_parse(result.json.p, result.json.n, NULL);
         print(answer);
@@ -252,7 +256,7 @@ static int main_runs(const struct cli_command *self, int argc, char **argv)
     if (rc == CLI_GO_ON && !cli_store_look(&o, "runs", r.store)) { /* none is an answer, too */
         if (r.json)
             cli_out_line("{\"runs\":[],\"more\":false}", 24);
-        rc = cli_out_end();
+        rc = r.webhook ? CLI_EXIT_FAILED : cli_out_end(); /* it was not told */
     }
     if (rc == CLI_GO_ON)
         rc = list(&r);
@@ -264,13 +268,12 @@ static int main_runs(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cli_runs = {
     .name = "runs",
     .usage = "",
-    .summary = "list the runs that are kept, the newest first",
+    .summary = "list the stored runs, newest first",
     .about =
-        "A line for each: its id, how long ago it began, its state, what it cost, its target and "
-        "input.\n"
-        "An id may be shortened wherever one is asked for, while it is unique; last is the "
-        "newest run,\n"
-        "last:TARGET the newest of a target. A run that was cut off goes on with hocket resume.",
+        "Prints a line for each run: its id, age, state, cost, target and input. Wherever a "
+        "command\n"
+        "takes an id, you may shorten it while it is unique; last is the newest run, last:TARGET\n"
+        "the newest of a target. hocket resume continues an interrupted run.",
     .examples = "  hocket runs\n"
                 "  hocket runs --state parked --state cut-off\n"
                 "  hocket runs --since 24h --summary\n"

@@ -1,4 +1,4 @@
-/* `hocket answer`, `hocket say` and `hocket signal`: what a run is told from elsewhere. */
+/* `hocket answer`, `hocket say` and `hocket signal`: messages to a run from elsewhere. */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,7 +15,8 @@ struct say {
     const char *store, *verdict; /* "allow", "deny", "always", "edit"; or NULL */
     const char *arguments;       /* of an edit */
     const char *to;              /* the agent that is spoken to; NULL: not said */
-    bool json;
+    const char *url, *expires;   /* of a link */
+    bool json, link;
 };
 
 /* --allow, --deny, --always and --edit JSON. */
@@ -29,22 +30,38 @@ static int read_verdict(void *args, const char *command, const char *name, const
     return 0;
 }
 
+static int read_url(void *args, const char *command, const char *name, const char *value)
+{
+    if (!cli_is_origin(value))
+        return cli_wrong_value(
+            command, name, value, "an address, as in https://agents.example.org");
+    ((struct say *) args)->url = value;
+    return 0;
+}
+
 static const struct cli_option answer_options[] = {
+    { CLI_OWN(0, "allow", NULL, read_verdict, "yes: allow the call, or accept the plan") },
     { CLI_OWN(
-        0, "allow", NULL, read_verdict, "yes: the call may be made, the plan is carried out") },
-    { CLI_OWN(0, "deny", NULL, read_verdict, "no; the words after the question's id say why") },
-    { CLI_OWN(0, "always", NULL, read_verdict, "yes, and each time that it asks for the same") },
+        0, "deny", NULL, read_verdict, "no; the words after the question's id are the reason") },
+    { CLI_OWN(0, "always", NULL, read_verdict, "yes, also to later calls of the same kind") },
     { CLI_OWN(0, "edit", "JSON", read_verdict,
-        "yes, with these arguments in place of the tool call's own") },
-    { CLI_FLAG('j', "json", struct say, json, "what is open as one JSON object") },
+        "yes, with these arguments instead of the tool call's own") },
+    { CLI_FLAG(0, "link", struct say, link,
+        "print a link to hocket serve, with which anybody can answer this question once") },
+    { CLI_OWN(0, "url", "URL", read_url,
+        "--link: the address of hocket serve, for example https://agents.example.org\n"
+        "(http://127.0.0.1:7333)") },
+    { CLI_TEXT(0, "expires", "WHEN", struct say, expires,
+        "--link: its end: in 12h, 15min or 7d, or at the beginning of a day (UTC); default\n"
+        "24h, at most 30d") },
+    { CLI_FLAG('j', "json", struct say, json, "what is open, or the link, as one JSON object") },
     { CLI_TEXT(0, "store", "FILE", struct say, store, CLI_STORE_HELP) },
     { 0 },
 };
 
 static const struct cli_option say_options[] = {
     { CLI_TEXT(0, "to", "AGENT", struct say, to,
-        "to the agent of this name, at the end of this path (lead/writer), or with this "
-        "operation's id") },
+        "the agent, by name, by the end of its path (lead/writer), or by its operation's id") },
     { CLI_TEXT(0, "store", "FILE", struct say, store, CLI_STORE_HELP) },
     { 0 },
 };
@@ -111,7 +128,7 @@ static int list_open(const struct say *s, const char *id)
     cli_buf_adds(&args, "{");
     cli_stored_arg(&args, "id", id);
     cli_buf_adds(&args, "}");
-    int rc = cli_stored_show("answer", args.p, s->store, s->json, print_open, &run);
+    int rc = cli_stored_show("answer", "answer", args.p, s->store, s->json, print_open, &run);
     cli_buf_free(&args);
     return rc;
 }
@@ -153,6 +170,32 @@ static int send(const char *command, struct cli_buf *args, const char *store)
     return rc;
 }
 
+static void print_link(const struct cli_result *result, const void *ud)
+{
+    hocket_json *answer = hocket_json_parse(result->json.p, result->json.n, NULL);
+    const char *note = hocket_json_text(hocket_json_get(answer, "note"), "", NULL);
+    (void) ud;
+    cli_out_line(result->text.p, result->text.n);
+    fprintf(stderr, "hocket answer: the link %s\n", note);
+    hocket_json_free(answer);
+}
+
+static int make_link(const struct say *s, const struct cli_args *args)
+{
+    struct cli_buf json = { 0 };
+    if (s->verdict || args->count != 2)
+        return cli_usage("answer", "--link: expected a run and its question, without an answer");
+    cli_buf_adds(&json, "{");
+    cli_stored_arg(&json, "id", args->words[0]);
+    cli_stored_arg(&json, "question", args->words[1]);
+    cli_stored_arg(&json, "url", s->url);
+    cli_stored_arg(&json, "expires", s->expires);
+    cli_buf_adds(&json, "}");
+    int rc = cli_stored_show("answer", "answer_link", json.p, s->store, s->json, print_link, NULL);
+    cli_buf_free(&json);
+    return rc;
+}
+
 static int main_answer(const struct cli_command *self, int argc, char **argv)
 {
     struct say s = { 0 };
@@ -163,6 +206,10 @@ static int main_answer(const struct cli_command *self, int argc, char **argv)
         return rc;
     if (args.count == 0)
         return cli_usage("answer", "expected the id of a run, and of its question");
+    if (s.link)
+        return make_link(&s, &args);
+    if (s.url || s.expires)
+        return cli_usage("answer", "--url and --expires are for --link");
     if (args.count == 1 && !s.verdict)
         return list_open(&s, args.words[0]);
     if (args.count == 1)
@@ -182,16 +229,17 @@ static int main_answer(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cli_answer_run = {
     .name = "answer",
     .usage = "ID [QUESTION TEXT… | QUESTION --allow | QUESTION --deny [WHY…] | QUESTION --always | "
-             "QUESTION --edit JSON]",
-    .summary = "answer what a run asks that nobody was there to answer",
+             "QUESTION --edit JSON | QUESTION --link]",
+    .summary = "answer a run's open questions",
     .about =
-        "Without a question it lists what is open. Answers are kept in any order, and taken when "
-        "the run goes\n"
-        "on: at once where a process has it, else with hocket resume.",
+        "Without a question it lists the open ones, with the commands that answer them. You may\n"
+        "answer in any order. A process that executes the run takes the answer at once; otherwise\n"
+        "hocket resume continues the run with it.",
     .examples = "  hocket answer 01KANC3V0Q\n"
                 "  hocket answer 01KANC3V0Q q1 The second one\n"
                 "  hocket answer 01KANC3V0Q a2 --deny only the fast tests\n"
                 "  hocket answer 01KANC3V0Q a2 --edit '{\"command\": \"make test-fast\"}'\n"
+                "  hocket answer 01KANC3V0Q a2 --link --url https://agents.example.org\n"
                 "  hocket runs --state parked\n",
     .options = answer_options,
     .main = main_answer,
@@ -222,11 +270,11 @@ static int main_say(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cli_say = {
     .name = "say",
     .usage = "ID [--to AGENT] TEXT…",
-    .summary = "say something to an agent at work",
+    .summary = "send a message to a working agent",
     .about =
-        "The agent hears it before its next model call; one that was about to answer goes on. "
-        "Without --to it\n"
-        "is for whoever works at the run itself. A conversation that waits for input is given it.",
+        "The agent reads it before its next model call; if it has just finished its answer, it\n"
+        "takes another turn. Without --to it goes to the agent that works directly for the run. A\n"
+        "conversation that waits for input takes it as that input.",
     .examples = "  hocket say 01KANC3V0Q leave out the museums\n"
                 "  hocket say 01KANC3V0Q --to writer 'no more than 200 words'\n",
     .options = say_options,
@@ -269,11 +317,10 @@ static int main_signal(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cli_signal = {
     .name = "signal",
     .usage = "ID NAME [VALUE]",
-    .summary = "tell a run what it waits for from outside",
-    .about =
-        "VALUE is JSON, or else a text. The signal is kept until the run takes it, also when it "
-        "does not wait\n"
-        "for it yet; several of one name are taken in their order.",
+    .summary = "send a run a signal that it waits for",
+    .about = "VALUE is JSON, or else a text. The store keeps the signal until the run takes it, "
+             "even if\n"
+             "the run does not wait for it yet; signals of one name keep their order.",
     .examples = "  hocket signal 01KANC3V0Q paid\n"
                 "  hocket signal 01KANC3V0Q paid '{\"amount\": 12.50}'\n",
     .options = signal_options,

@@ -1,11 +1,8 @@
 /* `hocket schedule`: runs at times, put by whoever works on the store (`hocket work`). */
-#include <stdio.h>
 #include <string.h>
 
 #include "cli/command/command.h"
 #include "cli/command/command_impl.h"
-#include "cli/exit.h"
-#include "cli/out.h"
 #include "cli/run_args/run_args.h"
 #include "cli/store.h"
 #include "cli/text.h"
@@ -17,23 +14,19 @@ struct schedule {
 };
 
 static const struct cli_option own[] = {
-    { CLI_WORD('n', "name", "NAME", struct schedule, name,
-        "what it is called; else it is called as TARGET") },
+    { CLI_WORD('n', "name", "NAME", struct schedule, name, "its name; default: the target's") },
     { CLI_WORD(0, "tz", "ZONE", struct schedule, tz,
-        "whose clocks count, as in Europe/Berlin; else this machine's zone") },
+        "the time zone, for example Europe/Berlin; default: this machine's") },
     { CLI_WORD(0, "missed", "once|skip|all", struct schedule, missed,
-        "times at which nobody was there: one run for all of them (the default), none, or\n"
-        "one for each, the last hundred") },
+        "what to do about times at which no process was active: once, skip or all") },
     { CLI_WORD(0, "overlap", "skip|queue|allow", struct schedule, overlap,
-        "while its last run goes on: no other one (the default), one when that is over, or\n"
-        "both side by side") },
+        "what to do while the last run still works: skip, queue or allow") },
     { CLI_WORD(0, "until", "DAY", struct schedule, until,
-        "the last day, as in 2027-03-31, or a time of it: 2027-03-31T18:00") },
-    { CLI_WORD('p', "pool", "NAME", struct schedule, pool, "whose workers do its runs (default)") },
+        "the last day, for example 2027-03-31, or a time: 2027-03-31T18:00") },
+    { CLI_WORD('p', "pool", "NAME", struct schedule, pool, "the pool of its runs") },
     { CLI_WORD(0, "webhook", "URL", struct schedule, webhook,
-        "is told when a run of it fails, or cannot be made") },
-    { CLI_FLAG(
-        0, "replace", struct schedule, replace, "put it in the place of the one of this name") },
+        "receives a POST if a run fails or cannot be created") },
+    { CLI_FLAG(0, "replace", struct schedule, replace, "replace the schedule of this name") },
     { CLI_FLAG('j', "json", struct schedule, json, "print one JSON object") },
     { 0 },
 };
@@ -63,6 +56,7 @@ static int add_new(struct schedule *s, char **words, int count, struct cli_buf *
     cli_stored_arg(out, "until", s->until);
     cli_stored_arg(out, "pool", s->pool);
     cli_stored_arg(out, "webhook", s->webhook);
+    cli_stored_arg(out, "ping", s->run.ping);
     cli_stored_arg(out, "name", s->name);
     cli_buf_addf(out, ",\"replace\":%s", s->replace ? "true" : "false");
     cli_buf_key(out, "options");
@@ -95,7 +89,7 @@ static const struct word *find_word(const char *name)
 static bool is_for_add(const struct schedule *s)
 {
     return s->name || s->tz || s->missed || s->overlap || s->until || s->pool || s->webhook
-           || s->replace;
+           || s->run.ping || s->replace;
 }
 
 static int add_args(
@@ -117,34 +111,16 @@ static int add_args(
 
 /* ---- All ---------------------------------------------------------------------------------------- */
 
-static void print(const struct schedule *s, const struct cli_result *result)
-{
-    struct cli_buf shown = { 0 };
-    if (s->json) {
-        cli_out_json(result->json.p, result->json.n);
-    } else if (result->text.n > 0) {
-        cli_text_show(&shown, result->text.p, result->text.n, true);
-        cli_out_line(cli_buf_text(&shown), shown.n);
-    }
-    cli_buf_free(&shown);
-}
-
 static int run(struct schedule *s, const struct word *w, char **rest, int count)
 {
     struct cli_buf json = { 0 };
-    struct cli_result result;
     int rc = add_args(s, w, rest, count, &json);
     cli_buf_adds(&json, "}");
     if (rc == 0)
-        rc = strcmp(w->name, "add") == 0
-                 ? cli_stored_call_new("schedule", "schedule", json.p, s->run.store, &result)
-                 : cli_stored_call("schedule", "schedule", json.p, s->run.store, &result);
+        return cli_stored_answer(
+            "schedule", &json, s->run.store, strcmp(w->name, "add") == 0, s->json);
     cli_buf_free(&json);
-    if (rc != 0)
-        return rc;
-    print(s, &result);
-    cli_result_free(&result);
-    return cli_out_end();
+    return rc;
 }
 
 static int main_schedule(const struct cli_command *self, int argc, char **argv)
@@ -165,15 +141,15 @@ const struct cli_command cli_schedule = {
     .name = "schedule",
     .usage = "add TIMES TARGET [INPUT…] | list | show NAME | run NAME | pause NAME | resume NAME | "
              "rm NAME",
-    .summary = "run a script, an agent or a team at times",
+    .summary = "run a script, an agent or a team at fixed times",
     .about =
-        "TIMES are five fields as in a crontab: minute, hour, day of the month, month, day of the "
-        "week; or\n"
-        "@hourly, @daily, @weekly, @monthly, @yearly. TARGET's files are kept with the schedule, "
-        "as they are\n"
-        "now. When its time has come, whoever works on the store (hocket work, hocket serve) puts "
-        "a run, once,\n"
-        "and a worker does it. `run` puts one now. docs/schedules.md says more.",
+        "TIMES are five fields as in a crontab: minute, hour, day of the month, month, day of the\n"
+        "week; or @hourly, @daily, @weekly, @monthly, @yearly. The schedule stores TARGET's "
+        "present\n"
+        "files. At its time, one process of the store (hocket work, hocket serve) creates a run, "
+        "and\n"
+        "a worker executes it. 'run' creates one now. hocket help guides/deployment has the "
+        "details.",
     .examples =
         "  hocket schedule add '0 6 * * mon-fri' agents 'What happened yesterday?' --tz "
         "Europe/Berlin\n"

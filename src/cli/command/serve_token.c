@@ -1,5 +1,4 @@
 /* `hocket serve token`: tokens of clients, beside the owner's. The operation "serve_token" reads and writes them; no store is needed. */
-#include <stdio.h>
 #include <string.h>
 
 #include "cli/args/args.h"
@@ -8,7 +7,6 @@
 #include "cli/exit.h"
 #include "cli/host/host.h"
 #include "cli/out.h"
-#include "cli/text.h"
 
 /* As it was given; NULL: not named. */
 struct token {
@@ -28,19 +26,18 @@ static int read_word(void *args, const char *command, const char *name, const ch
 
 static const struct cli_option options[] = {
     { CLI_TEXT(
-        0, "name", "NAME", struct token, name, "create: what it is called, as in chat or ann") },
+        0, "name", "NAME", struct token, name, "create: its name, for example chat or ann") },
     { CLI_OWN(0, "agent", "AGENT", read_word,
-        "create: an agent that it may run; can be given several times; unless given all") },
+        "create: an agent that it may run; repeatable; default: all") },
     { CLI_OWN(0, "scope", "SCOPE", read_word,
-        "create: run, read, read-all, answer, manage or metrics; can be given several times\n"
-        "(run and read)") },
+        "create: run, read, read-all, answer, manage or metrics; repeatable (run and read)") },
     { CLI_TEXT(0, "budget", "USD/day", struct token, budget,
-        "create: what its runs may cost in a day (UTC), as in 5/day") },
+        "create: the cost limit of its runs per day (UTC), for example 5/day") },
     { CLI_TEXT(0, "rate", "N/min", struct token, rate,
-        "create: how often it begins or continues a run, as in 10/min, 2/s or 100/h") },
+        "create: how often it may start or continue a run, for example 10/min, 2/s or 100/h") },
     { CLI_TEXT(0, "expires", "WHEN", struct token, expires,
-        "create: when it ends: in 30d, 12h or 15min, or at the beginning of a day (UTC), as in\n"
-        "2027-01-31") },
+        "create: its end: in 30d, 12h or 15min, or at the beginning of a day (UTC), for\n"
+        "example 2027-01-31") },
     { CLI_FLAG('j', "json", struct token, json, "print one JSON object") },
     { 0 },
 };
@@ -79,17 +76,11 @@ static int add_args(const struct token *t, const struct cli_args *args, struct c
 static int answer(const struct token *t, const char *args_json)
 {
     struct cli_result result = { 0 };
-    struct cli_buf shown = { 0 };
     int status = cli_host_call("serve_token", args_json, &result);
-    if (status < 0) {
+    if (status < 0)
         cli_result_complain(&result, "serve token");
-    } else if (t->json) {
-        cli_out_json(result.json.p, result.json.n);
-    } else if (result.text.n > 0) {
-        cli_text_show(&shown, result.text.p, result.text.n, true);
-        cli_out_line(cli_buf_text(&shown), shown.n);
-    }
-    cli_buf_free(&shown);
+    else
+        cli_stored_print(&result, t->json);
     cli_result_free(&result);
     return status < 0 ? cli_exit_of(status) : cli_out_end();
 }
@@ -112,12 +103,14 @@ const struct cli_command cli_serve_token = {
     .name = "serve token",
     .usage = "create --name NAME | list | revoke NAME",
     .summary = "tokens for clients of hocket serve, each with its own rights",
-    .about = "The owner's token may do everything. A client gets one of its own:\n\n"
-             "  create   make one, and print it: it is shown once, and only its hash is kept\n"
-             "  list     which there are, and what each may do\n"
-             "  revoke   end one: its requests and streams end within a second, its runs go on\n\n"
-             "  run        begin runs, and continue those that it has begun\n"
-             "  read       read the runs that it has begun\n"
+    .about = "The owner's token may do everything. Give each client its own token:\n"
+             "\n"
+             "  create   create a token and print it, once; only its hash is stored\n"
+             "  list     list the tokens, with their rights\n"
+             "  revoke   end one: its requests and streams end within a second, its runs continue\n"
+             "\n"
+             "  run        start runs, and continue its own\n"
+             "  read       read its own runs\n"
              "  read-all   read all runs\n"
              "  answer     answer questions and approvals of all runs\n"
              "  manage     read, continue, answer and remove all runs\n"

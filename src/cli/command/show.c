@@ -18,17 +18,15 @@ struct show {
 
 static const struct cli_option options[] = {
     { CLI_COUNT('n', "at", "N", struct show, at, 1, INT64_MAX, 0,
-          "as it stood at record N: the numbers stand beside what was said and done"),
+          "the state at record N; each line shows the number of its record"),
         .expected = "the number of a record, from 1" },
-    { CLI_TEXT(
-        'a', "agent", "NAME", struct show, agent, "what this agent said and did, and no other") },
+    { CLI_TEXT('a', "agent", "NAME", struct show, agent, "only what this agent said and did") },
     { CLI_FLAG('j', "json", struct show, json,
         "print one JSON object: run agents boards documents events open …") },
     { CLI_TEXT(0, "html", "FILE", struct show, html,
-        "write it as one page for browsers that needs no server and no network, to be\n"
-        "mailed or attached; - is stdout") },
-    { CLI_FLAG(
-        0, "force", struct show, force, "also in the place of a FILE that is no such page") },
+        "write it as one page for browsers that needs no server and no network, to mail or\n"
+        "attach; - is stdout") },
+    { CLI_FLAG(0, "force", struct show, force, "replace FILE even if it is not such a page") },
     { CLI_TEXT(0, "store", "FILE", struct show, store, CLI_STORE_HELP) },
     { 0 },
 };
@@ -52,7 +50,7 @@ static int show(const struct show *s, const char *id)
     if (s->at > 0)
         cli_buf_addf(&args, ",\"at\":%lld", (long long) s->at);
     cli_buf_adds(&args, "}");
-    int rc = cli_stored_show("show", args.p, s->store, s->json, print, s->store);
+    int rc = cli_stored_show("show", "show", args.p, s->store, s->json, print, s->store);
     cli_buf_free(&args);
     return rc;
 }
@@ -88,12 +86,12 @@ static int main_show(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cli_show = {
     .name = "show",
     .usage = "ID",
-    .summary = "show a run that is kept: who did what, when, and what it cost",
-    .about = "Shows who worked for whom with times and costs, the boards, the documents, what each "
-             "agent said\n"
-             "and did, what is open, and the answer. With --at as all that stood at a record. What "
-             "models and\n"
-             "tools wrote is shown and never obeyed by the terminal.",
+    .summary = "show a stored run: who did what, when, and at what cost",
+    .about =
+        "Shows the agents and their callers with times and costs, the boards, the documents, what\n"
+        "each agent said and did, open questions, and the answer. --at shows the state at a "
+        "record.\n"
+        "Control characters in text of models and tools are made visible.",
     .examples = "  hocket show 01KANC3V0Q\n"
                 "  hocket show 01KANC3V0Q --at 40\n"
                 "  hocket show 01KANC3V0Q --agent food | less -R\n"

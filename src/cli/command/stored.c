@@ -34,7 +34,7 @@ int cli_stored_call(const char *command, const char *operation, const char *args
     return call(command, operation, args_json, &o, out);
 }
 
-/* For those that put a run into the store, which may be the first. */
+/* For commands that put a run into the store, which may be its first. */
 int cli_stored_call_new(const char *command, const char *operation, const char *args_json,
     const char *store, struct cli_result *out)
 {
@@ -46,17 +46,40 @@ int cli_stored_call_new(const char *command, const char *operation, const char *
     return call(command, operation, args_json, &o, out);
 }
 
-int cli_stored_show(const char *name, const char *args_json, const char *store, bool json,
-    void (*print)(const struct cli_result *result, const void *ud), const void *ud)
+int cli_stored_show(const char *command, const char *operation, const char *args_json,
+    const char *store, bool json, void (*print)(const struct cli_result *result, const void *ud),
+    const void *ud)
 {
     struct cli_result result;
-    int rc = cli_stored_call(name, name, args_json, store, &result);
+    int rc = cli_stored_call(command, operation, args_json, store, &result);
     if (rc != CLI_EXIT_DONE)
         return rc;
     if (json)
         cli_out_json(result.json.p, result.json.n);
     else
         print(&result, ud);
+    cli_result_free(&result);
+    return cli_out_end();
+}
+
+void cli_stored_print(const struct cli_result *result, bool json)
+{
+    if (json)
+        cli_out_json(result->json.p, result->json.n);
+    else if (result->text.n > 0)
+        cli_out_shown(result->text.p, result->text.n);
+}
+
+int cli_stored_answer(
+    const char *name, struct cli_buf *args_json, const char *store, bool makes, bool json)
+{
+    struct cli_result result;
+    int rc = (makes ? cli_stored_call_new : cli_stored_call)(
+        name, name, cli_buf_text(args_json), store, &result);
+    cli_buf_free(args_json);
+    if (rc != CLI_EXIT_DONE)
+        return rc;
+    cli_stored_print(&result, json);
     cli_result_free(&result);
     return cli_out_end();
 }

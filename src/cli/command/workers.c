@@ -247,19 +247,19 @@ static int main_workers(const struct cli_command *self, int argc, char **argv)
             cli_out_line(none, sizeof(none) - 1);
         return cli_out_end();
     }
-    return rc == CLI_GO_ON ? cli_stored_show("workers", "{}", w.store, w.json, print, NULL) : rc;
+    return rc == CLI_GO_ON
+               ? cli_stored_show("workers", "workers", "{}", w.store, w.json, print, NULL)
+               : rc;
 }
 
 const struct cli_command cli_workers = {
     .name = "workers",
     .usage = "",
-    .summary = "list the workers of a store, what lies in its pools, and what waits for whom",
+    .summary = "list the workers of a store, its pools, and waiting runs",
     .about =
-        "A worker that has not been heard of for a minute is lost: what it had at work is taken "
-        "over. Of\n"
-        "a pool: what is queued and since when, what is at work, what is due later, what waits for "
-        "an\n"
-        "input, a signal or another run, and what is parked for a person's answer.",
+        "A worker without a sign of life for a minute is lost, and others take its runs over. For\n"
+        "each pool it shows queued runs and their age, active runs, runs that are due later, runs\n"
+        "that wait for an input, a signal or another run, and runs that are parked for a person.",
     .examples = "  hocket workers --store postgres://hocket@db.example/app\n"
                 "  hocket workers --json | jq '.pools[] | select(.unserved).name'\n",
     .options = options,

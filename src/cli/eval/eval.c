@@ -3,20 +3,118 @@
  *
  *     eval_run ──> a line or a row on stderr        SIGINT ──> the answer "stop": what is done is reported; a second one: at once */
 #include <errno.h>
+#include <hocket/hocket.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/command/command.h"
-#include "cli/eval/progress.h"
 #include "cli/exit.h"
 #include "cli/host/host.h"
 #include "cli/out.h"
 #include "cli/run_args/run_args.h"
+#include "cli/screen.h"
 #include "cli/signals.h"
 #include "cli/store.h"
 #include "cli/text.h"
+
+/* How far an evaluation is, on stderr: a line for each run that is not as expected, and on a terminal a row below. */
+
+struct cli_eval_progress {
+    struct cli_screen screen;
+    bool verbose; /* a line for each run */
+    bool quiet;   /* only what is not as expected */
+};
+
+/* As it is shown:
+ *
+ *     ✗ three days in Porto      contains (openai/gpt-6.1-terra, run 2)
+ *     31/120 · 29 passed · 1 failed · 1 not measured · 0.0412 USD */
+
+static const char *text(const hocket_json *event, const char *name)
+{
+    return hocket_json_text(hocket_json_get(event, name), "", NULL);
+}
+
+static long long count(const hocket_json *event, const char *name)
+{
+    return (long long) hocket_json_int(hocket_json_get(event, name), 0);
+}
+
+static enum cli_tone tone_of(const char *state)
+{
+    return strcmp(state, "passed") == 0   ? CLI_GOOD
+           : strcmp(state, "failed") == 0 ? CLI_BAD
+                                          : CLI_WARN;
+}
+
+static void say(struct cli_eval_progress *p, const hocket_json *event)
+{
+    const char *state = text(event, "state"), *what = text(event, "failed_at");
+    struct cli_buf line = { 0 }, shown = { 0 }, who = { 0 };
+    what = *what ? what : *text(event, "reason") ? text(event, "reason") : state;
+    cli_buf_addf(&line, "%s%s (%s, run %lld)", *text(event, "failed_at") ? "failed: " : "", what,
+        text(event, "model"), count(event, "turn"));
+    cli_text_show(&shown, cli_buf_text(&line), line.n, false);
+    cli_text_show(&who, text(event, "case"), strlen(text(event, "case")), false);
+    cli_screen_line(&p->screen, tone_of(state), cli_buf_text(&who), cli_buf_text(&shown));
+    cli_buf_free(&line);
+    cli_buf_free(&shown);
+    cli_buf_free(&who);
+}
+
+static void draw(struct cli_eval_progress *p, const hocket_json *event)
+{
+    struct cli_rows rows = { .count = 1 };
+    struct cli_buf row = { 0 };
+    cli_buf_addf(&row, "%lld/%lld · %lld passed", count(event, "done"), count(event, "total"),
+        count(event, "passed"));
+    if (count(event, "failed") > 0)
+        cli_buf_addf(&row, " · %lld failed", count(event, "failed"));
+    if (count(event, "unmeasured") > 0)
+        cli_buf_addf(&row, " · %lld not measured", count(event, "unmeasured"));
+    cli_buf_addf(&row, " · %.4f USD", hocket_json_number(hocket_json_get(event, "cost"), 0));
+    cli_text_cut(&rows.text, row.p, row.n, p->screen.columns > 2 ? p->screen.columns - 1 : 1);
+    rows.width[0] = cli_text_width(rows.text.p, rows.text.n);
+    cli_screen_draw(&p->screen, &rows);
+    cli_buf_free(&row);
+}
+
+/* Whoever is killed leaves the folder: so it is said where it is. */
+static void begin(struct cli_eval_progress *p, const hocket_json *event)
+{
+    const char *folder = text(event, "folder");
+    struct cli_buf line = { 0 };
+    if (p->quiet)
+        return;
+    cli_buf_addf(&line, "%lld runs, which work in ", count(event, "total"));
+    cli_text_show(&line, folder, strlen(folder), false);
+    cli_screen_line(&p->screen, CLI_DIM, NULL, line.p);
+    cli_buf_free(&line);
+}
+
+static void go_on(struct cli_eval_progress *p, const hocket_json *event)
+{
+    const char *state = text(event, "state");
+    bool is_fine = strcmp(state, "passed") == 0 || strcmp(state, "interrupted") == 0;
+    if (p->verbose || !is_fine)
+        say(p, event);
+    if (p->screen.live)
+        draw(p, event);
+}
+
+/* Takes an event of the operation "eval"; ignores others. */
+static void eval_on_event(struct cli_eval_progress *p, const struct hocket_event *e)
+{
+    bool begins = strcmp(e->type, "eval_started") == 0;
+    if (!begins && strcmp(e->type, "eval_run") != 0)
+        return;
+    hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);
+    (begins ? begin : go_on)(p, event);
+    hocket_json_free(event);
+}
 
 #define STUCK 10 /* seconds of a script that never waits */
 
@@ -48,40 +146,37 @@ static int read_model(void *args, const char *command, const char *name, const c
 
 static const struct cli_option own[] = {
     { CLI_WORD(0, "target", "TARGET", struct eval, target,
-        "who is evaluated, in place of those that the cases name") },
+        "evaluate this target instead of the ones in the cases") },
     { CLI_OWN('m', "model", "P/M", read_model,
-        "the model for all agents; several stand side by side; AGENT=P/M for one agent\n"
-        "of each") },
+        "the model of all agents; several are compared side by side; AGENT=P/M for one agent\n"
+        "in all comparisons") },
     { CLI_COUNT('n', "repeat", "N", struct eval, times, 1, 1000, 0,
-        "runs of each case with each model, in place of what the cases say (1)") },
-    { CLI_COUNT(0, "jobs", "N", struct eval, jobs, 1, 256, 0, "runs at once, at most (4)") },
-    { CLI_LIST(
-        0, "only", "NAME", struct eval, only, "this case alone; can be given several times") },
-    { CLI_LIST(0, "tag", "TAG", struct eval, tags,
-        "the cases that have this tag alone; can be given several times") },
+        "runs of each case with each model, instead of the case's own number (1)") },
+    { CLI_COUNT(0, "jobs", "N", struct eval, jobs, 1, 256, 0, "the most runs at once (4)") },
+    { CLI_LIST(0, "only", "NAME", struct eval, only, "only this case; repeatable") },
+    { CLI_LIST(0, "tag", "TAG", struct eval, tags, "only cases with this tag; repeatable") },
     { CLI_WORD(0, "baseline", "FILE", struct eval, baseline,
-        "compare with what --save has kept: exit code 1 for what has become worse, and not\n"
-        "for what failed then as well") },
-    { CLI_WORD(0, "save", "FILE", struct eval, save, "keep the counts for --baseline") },
+        "compare with counts from --save: exit code 1 if something became worse, not for\n"
+        "earlier failures") },
+    { CLI_WORD(0, "save", "FILE", struct eval, save, "save the counts for --baseline") },
     { CLI_WORD('j', "json", "FILE", struct eval, json,
         "write the whole report, with each run; '-' is stdout") },
     { CLI_WORD(0, "junit", "FILE", struct eval, junit, "write it as JUnit XML") },
     { CLI_NUMBER(0, "max-cost", "USD", struct eval, max_cost, 0, CLI_MOST_SECONDS, -1,
         "dollars, as in 0.50",
-        "what all runs may cost together; it then ends early (exit code 5)") },
+        "the cost limit of all runs together; at the limit it ends early (exit code 5)") },
     { CLI_WORD(
         0, "judge-model", "P/M", struct eval, judge_model, "the model of judges that name none") },
     { CLI_COUNT(0, "seed", "N", struct eval, seed, 0, INT32_MAX, -1,
-        "where what is left to chance begins, also given to models that take a seed") },
+        "the seed of random numbers, also for models that support seeds") },
     { CLI_NUMBER(0, "alpha", "P", struct eval, alpha, CLI_SOME_SECONDS, 1 - CLI_SOME_SECONDS, -1,
         "a number between 0 and 1, as in 0.05",
-        "what p a worse result has at most to be a regression (0.05)") },
+        "the largest p of a worse result that counts as a regression (0.05)") },
     { CLI_FLAG(0, "keep", struct eval, keep,
-        "leave the folders of runs that failed, and say where they are") },
+        "keep the folders of failed runs, and print where they are") },
     { CLI_WORD(0, "from", "RUN|PATH", struct eval, from,
-        "print a case made of a run that was kept, of a recording, or of all those of a folder, "
-        "to\n"
-        "be edited") },
+        "print a case made from a run, a recording, or all recordings of a folder, for\n"
+        "editing") },
     { 0 },
 };
 
@@ -170,7 +265,7 @@ static void on_event(hocket_host *host, uint64_t run, const struct hocket_event 
 {
     (void) host;
     (void) run;
-    cli_eval_on_event(&((struct eval *) ud)->progress, e);
+    eval_on_event(&((struct eval *) ud)->progress, e);
 }
 
 static void on_done(hocket_host *host, uint64_t run, const struct hocket_result *result, void *ud)
@@ -206,7 +301,7 @@ static void print(const struct eval *v)
     if (as_json)
         cli_out_json(cli_buf_text(json), json->n);
     else
-        cli_out_line(cli_buf_text(text), text->n);
+        cli_out_shown(cli_buf_text(text), text->n);
 }
 
 /* What the report says, unless it could not be written, or somebody ended it. */
@@ -306,16 +401,14 @@ static int main_eval(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cli_eval = {
     .name = "eval",
     .usage = "FILE|DIR…",
-    .summary = "run cases many times and count what is as expected",
+    .summary = "run test cases several times and count the passes",
     .about =
-        "A file of cases says what is asked and what is expected of the answer, the calls of "
-        "tools,\n"
-        "files, costs; each case runs N times with each model, in a folder of its own. Of a DIR "
-        "all\n"
-        "files NAME.eval.yaml and NAME.eval.jsonl are taken. A small one:\n"
+        "A file of cases has inputs, and expectations for answers, tool calls, files and costs.\n"
+        "Each case runs N times with each model, in its own folder. In a DIR it takes all files\n"
+        "NAME.eval.yaml and NAME.eval.jsonl. A small one:\n"
         "\n"
         "  defaults:\n"
-        "    target: travel.lua            # beside this file: a script, an agent, a directory\n"
+        "    target: travel.lua            # beside this file: a script, an agent, a folder\n"
         "  cases:\n"
         "    - name: two days in Rome\n"
         "      input: Two days in Rome, with a child\n"
@@ -326,9 +419,9 @@ const struct cli_command cli_eval = {
         "        limits: {turns: 40, cost: 0.20}\n"
         "        judge: Each day has a plan that suits a child.\n"
         "\n"
-        "Expected can be: text, contains, not, pattern, not_pattern, schema, json, calls, files,\n"
-        "limits, error, lua, judge. What fails because of a provider is not measured, and neither\n"
-        "passed nor failed. docs/eval.md has it all.",
+        "Expectations: text, contains, not, pattern, not_pattern, schema, json, calls, files,\n"
+        "limits, error, lua, judge. A run that fails because of its provider is not measured: it\n"
+        "neither passes nor fails. hocket help guides/evaluation has all the details.",
     .examples = "  hocket eval travel.eval.yaml\n"
                 "  hocket eval evals --repeat 10 --model openai/gpt-6.1-terra --model "
                 "anthropic/claude-sonnet-5\n"

@@ -1,6 +1,5 @@
-/* A run grows by what it keeps, its journal and its agents. By itself the heap grows with it a page
- * at a time, each of which the kernel has to hand out and the processor to find, and gives its end back
- * whenever a larger block goes, to take it again for the next one.
+/* A run grows with its journal and its agents. By default the heap grows with it one page at a time; the kernel has
+ * to map each page. It also gives its end back whenever a larger block is freed, and takes it again for the next one.
  *
  * So addresses are taken once, more than most runs need, and kept; and as the heap grows into them
  * the next ones are asked for in large pages. For one of those the kernel clears 2 MB at once, which is

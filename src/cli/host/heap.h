@@ -11,7 +11,7 @@ void cli_heap_prepare(void);
 extern uintptr_t cli_heap_watched;
 void cli_heap_grew(uintptr_t end);
 
-/* Is told of each block that was taken, by its end. */
+/* Notes each block that was allocated, by its end. */
 static inline void cli_heap_saw(uintptr_t end)
 {
     if (end > cli_heap_watched)

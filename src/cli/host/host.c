@@ -13,6 +13,7 @@
 
 #include "cli/exit.h"
 #include "cli/host/heap.h"
+#include "cli/log/log.h"
 #include "cli/out.h"
 #include "cli/policy/policy.h"
 #include "cli/signals.h"
@@ -30,12 +31,15 @@ static void say(struct cli_screen *screen, enum cli_tone tone, const char *text)
     if (screen)
         cli_screen_say(screen, tone, text);
     else
-        fprintf(stderr, "hocket: %s\n", text);
+        cli_logf(tone == CLI_WARN ? CLI_LOG_WARNING : CLI_LOG_ERROR, "%s%s",
+            cli_log_is_on() ? "" : "hocket: ", text);
 }
 
 static void on_log(enum hocket_log_level level, const char *text, void *ud)
 {
     struct cli_buf line = { 0 };
+    if (level == HOCKET_LOG_INFO && cli_log_is_on())
+        cli_log(CLI_LOG_INFO, NULL, NULL, text);
     if (level > HOCKET_LOG_WARN)
         return;
     cli_buf_addf(&line, "%s: %s", level == HOCKET_LOG_WARN ? "warning" : "error", text);
@@ -196,11 +200,21 @@ static bool names_policy(const struct cli_policy *p, const char *message)
     return false;
 }
 
+/* Other scripts in the place of hocket's own would read no policy. */
+static void leave_lua_path(struct hocket_options *o, const struct cli_policy *p)
+{
+    if (!o->lua_path || (p->n == 0 && !p->problem))
+        return;
+    cli_logf(CLI_LOG_WARNING, "hocket: HOCKET_LUA_PATH does not count: there is a policy");
+    o->lua_path = NULL;
+}
+
 /* Under the policies as they are now. */
 static int open_bound(struct hocket_options *o, hocket_host **host, struct hocket_error *err)
 {
     struct cli_policy p;
     cli_policy_read(&p);
+    leave_lua_path(o, &p);
     o->policies = p.list;
     o->n_policies = p.n;
     int rc = HOCKET_EINVAL;
@@ -232,7 +246,7 @@ int cli_host_check_policy(void)
     o.lua_path = getenv("HOCKET_LUA_PATH");
     bool good = open_bound(&o, &host, &err) == 0;
     if (!good)
-        fprintf(stderr, "hocket: %s\n", err.message);
+        cli_logf(CLI_LOG_ERROR, "hocket: %s", err.message);
     hocket_close(host, NULL, NULL);
     return good ? CLI_EXIT_DONE : is_policys ? CLI_EXIT_AGENT : cli_exit_of(err.status);
 }
@@ -245,7 +259,7 @@ void cli_host_policy_again(hocket_host *host)
     if (p.problem)
         set_error(&err, p.problem);
     if (p.problem || hocket_set_policies(host, p.list, p.n, &err) < 0)
-        fprintf(stderr, "hocket: the policy from before stays: %s\n", err.message);
+        cli_logf(CLI_LOG_WARNING, "hocket: the policy from before stays: %s", err.message);
     cli_policy_free(&p);
 }
 
@@ -277,9 +291,9 @@ hocket_host *cli_host_open(struct cli_screen *screen, int *code)
     return cli_host_open_store(screen, NULL, code);
 }
 
-/* Whether a file has something else in it than a store, which is said before anything is done. A program looks, before it has opened
- * one: the end of the look gives back all locks that the process has on the file. The first bytes of each of SQLite's files:
- * https://www.sqlite.org/fileformat.html, 1.3. One that is empty is a new one. */
+/* Whether a file is something other than a store; the user learns this before anything is done. The program checks before it opens
+ * the store, because closing the file gives back every lock that the process has on it. The first bytes of SQLite's files:
+ * https://www.sqlite.org/fileformat.html, 1.3. An empty file is a new store. */
 static bool is_other(const char *store)
 {
     static const char magic[16] = "SQLite format 3";
@@ -299,9 +313,9 @@ hocket_host *cli_host_open_store(
 {
     struct hocket_error err;
     if (store && store->store && !store->store_optional && is_other(store->store)) {
-        fprintf(stderr,
+        cli_logf(CLI_LOG_ERROR,
             "hocket: %s: this is no database (or an encrypted one): give another file to keep runs "
-            "in\n",
+            "in",
             store->store);
         *code = CLI_EXIT_FAILED;
         return NULL;
@@ -309,7 +323,7 @@ hocket_host *cli_host_open_store(
     hocket_host *host = open_host(screen, store, &err);
     if (host)
         return host;
-    fprintf(stderr, "hocket: %s\n", err.message);
+    cli_logf(CLI_LOG_ERROR, "hocket: %s", err.message);
     /* the scripts of HOCKET_LUA_PATH, or a policy */
     *code = err.status == HOCKET_ELUA || is_policys ? CLI_EXIT_AGENT : cli_exit_of(err.status);
     return NULL;
@@ -320,7 +334,7 @@ int cli_host_offer(hocket_host *host, const char *command, const char *name)
     struct hocket_error err;
     if (!name || hocket_offer(host, strcmp(name, "-") == 0 ? NULL : name, NULL, &err) == 0)
         return CLI_EXIT_DONE;
-    fprintf(stderr, "hocket %s: --offer %s: %s\n", command, name, err.message);
+    cli_logf(CLI_LOG_ERROR, "hocket %s: --offer %s: %s", command, name, err.message);
     return err.status == HOCKET_EINVAL ? CLI_EXIT_USAGE : CLI_EXIT_FAILED;
 }
 
@@ -333,7 +347,7 @@ static void set_message(struct cli_result *r, const struct hocket_error *err)
     const hocket_json *error = hocket_json_get(json, "error");
     const char *code = hocket_json_text(hocket_json_get(error, "code"), "", NULL);
     bool same = strcmp(code, hocket_status_word(err->status))
-                == 0; /* else it was told before the cause was known */
+                == 0; /* else it was written before the cause was known */
     cli_buf_adds(
         &r->message, same ? hocket_json_text(hocket_json_get(error, "message"), err->message, NULL)
                           : err->message);
@@ -361,7 +375,7 @@ void cli_result_complain(const struct cli_result *r, const char *command)
 {
     struct cli_buf shown = { 0 };
     cli_text_show(&shown, cli_buf_text(&r->message), r->message.n, true);
-    fprintf(stderr, "%s%s: %s\n", command ? "hocket " : "", command ? command : "error",
+    cli_logf(CLI_LOG_ERROR, "%s%s: %s", command ? "hocket " : "", command ? command : "error",
         cli_buf_text(&shown));
     cli_buf_free(&shown);
 }
@@ -425,7 +439,9 @@ void cli_host_serve(hocket_host *host, const char *name, const char *args_json,
     struct serving s = { on_event, ud, out };
     struct hocket_error err;
     uint64_t id = 0;
-    if (hocket_call_start(host, name, args_json, &id, on_served_event, on_served, &s, &err) < 0)
+    if (hocket_call_start(
+            host, name, args_json, &id, on_event ? on_served_event : NULL, on_served, &s, &err)
+        < 0)
         cli_result_fail(out, &err);
     for (bool stopped = false; !out->done;) {
         if (cli_signal_taken() && !stopped) {
@@ -436,6 +452,35 @@ void cli_host_serve(hocket_host *host, const char *name, const char *args_json,
     }
 }
 
+/* Being stopped by a signal is a way to end well. */
+static int end_served(const char *command, const struct cli_result *result)
+{
+    if (result->status == 0 || (cli_signal_taken() && result->status == HOCKET_ECANCELLED))
+        return CLI_EXIT_DONE;
+    cli_result_complain(result, command);
+    return cli_exit_of(result->status);
+}
+
+int cli_host_serve_stdin(const struct cli_served *s)
+{
+    struct cli_result result = { 0 };
+    int rc = CLI_EXIT_DONE;
+    hocket_host *host = cli_host_open_store(NULL, &s->store, &rc);
+    if (!host)
+        return rc;
+    cli_signals_start(host);
+    cli_host_telemetry(host, NULL);
+    rc = cli_host_offer(host, s->command, s->offer);
+    if (rc == CLI_EXIT_DONE) {
+        cli_host_serve(host, s->operation, cli_buf_text(&s->args), s->on_event, s->ud, &result);
+        rc = end_served(s->command, &result);
+    }
+    cli_signals_end();
+    cli_host_close(host);
+    cli_result_free(&result);
+    return rc;
+}
+
 int cli_host_answer(const char *name, const char *args_json, bool json)
 {
     struct cli_result result;
@@ -443,7 +488,7 @@ int cli_host_answer(const char *name, const char *args_json, bool json)
     if (json && result.json.n > 0)
         cli_out_json(result.json.p, result.json.n);
     else if (status == 0)
-        cli_out_line(cli_buf_text(&result.text), result.text.n);
+        cli_out_shown(cli_buf_text(&result.text), result.text.n);
     if (status < 0)
         cli_result_complain(&result, name);
     int code = cli_exit_of(status), out = cli_out_end();

@@ -21,7 +21,7 @@ hocket_host *cli_host_open_store(
 /* Lets `hocket attach` in under a name ("-": the process's number; NULL: not at all). CLI_EXIT_DONE, or the exit code
  * after having said why not. */
 int cli_host_offer(hocket_host *host, const char *command, const char *name);
-/* Lets the host's runs be told of, where the environment says to whom (docs/telemetry.md); what is wrong with that is said, and ends
+/* Lets the host's runs be told of, where the environment says to whom (docs/guides/observability.md); what is wrong with that is said, and ends
  * nothing. Before the first run; once in a process. cli_host_close sends the rest, for a moment at most. */
 void cli_host_telemetry(hocket_host *host, struct cli_screen *screen);
 /* For the end of the program: no host is used after it. */
@@ -52,9 +52,22 @@ int cli_host_call(const char *name, const char *args_json, struct cli_result *ou
 int cli_host_call_store(const char *name, const char *args_json, const struct hocket_options *store,
     struct cli_result *out);
 
-/* In a host that is open: the operation goes on until it ends, or a signal comes, which cancels it. */
+/* In a host that is open: the operation goes on until it ends, or a signal comes, which cancels it. `on_event` may be NULL. */
 void cli_host_serve(hocket_host *host, const char *name, const char *args_json,
     hocket_event_cb on_event, void *ud, struct cli_result *out);
+
+/* A command whose operation serves a client on standard input and output. */
+struct cli_served {
+    const char *command, *operation, *offer; /* offer: see cli_host_offer */
+    struct hocket_options store;             /* see cli_host_open_store */
+    struct cli_buf args;                     /* of the operation, JSON */
+    hocket_event_cb on_event;                /* or NULL */
+    void *ud;
+};
+
+/* Opens a host for it, and serves until the client's input ends or a signal comes. Returns the exit code, after having said what went
+ * wrong. */
+int cli_host_serve_stdin(const struct cli_served *s);
 
 /* For a command that is one operation: its text on stdout, or with `json` its result; what went
  * wrong on stderr. Returns the exit code. */

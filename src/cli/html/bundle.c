@@ -5,7 +5,8 @@
  *     export function a() {                      function a() {           … and at the end: return { a };
  *     export const b = 1;                        const b = 1;
  *
- * Modules are told from each other by their names, whatever folder they are in. What begins with either word and has another form is an error, which a test finds. */
+ * A module is identified by its name, whatever folder it is in. What begins with either word and has another form is an error, which a test
+ * finds. */
 #include "cli/html/bundle.h"
 
 #include <ctype.h>
@@ -13,8 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/html/inflate.h"
+#include "cli/inflate/inflate.h"
 #include "cli/page/page.h"
+#include "cli/text.h"
 
 #define NAME 64
 
@@ -191,7 +193,7 @@ static bool add_module(struct bundle *b, const char *name)
 
 /* ---- Style ------------------------------------------------------------------------------------- */
 
-/* Those that index.html names, in its order. */
+/* The files that index.html names, in its order. */
 static bool add_styles(struct cli_buf *style, struct cli_buf *problem)
 {
     static const char mark[] = "href=\"/page/";
@@ -200,7 +202,7 @@ static bool add_styles(struct cli_buf *style, struct cli_buf *problem)
     for (const char *at = cli_buf_text(&index); ok && (at = strstr(at, mark)); at++) {
         char name[NAME] = "";
         sscanf(at + strlen(mark), "%63[a-z0-9_.]", name);
-        if (strlen(name) > 4 && strcmp(name + strlen(name) - 4, ".css") == 0)
+        if (cli_text_ends(name, ".css"))
             ok = unpack(style, name, problem);
     }
     cli_buf_free(&index);

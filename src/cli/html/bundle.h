@@ -1,5 +1,5 @@
-/* The page as one script and one style sheet: what `hocket show --html` puts into a file. Browsers load no modules from files, so its modules
- * become functions, each after those that it imports. */
+/* The page as one script and one style sheet: what `hocket show --html` puts into a file. Browsers load no modules from files, so its
+ * modules become functions, each after the modules that it imports. */
 #pragma once
 
 #include <stdbool.h>

@@ -17,6 +17,7 @@
 #include "cli/exit.h"
 #include "cli/host/host.h"
 #include "cli/html/bundle.h"
+#include "cli/out.h"
 #include "cli/signals.h"
 #include "cli/store.h"
 #include "cli/text.h"
@@ -29,8 +30,7 @@ struct writing {
     hocket_host *host;
     struct cli_result result;
     char name[32]; /* the whole id */
-    char *part;    /* the file that is written; NULL: stdout */
-    int fd;
+    struct cli_part part;
     int error; /* the errno of the first write that failed */
     int64_t after, broken, written;
 };
@@ -55,7 +55,7 @@ static int complain_of_file(const struct writing *w, int error)
 
 /* ---- The file ------------------------------------------------------------------------------------ */
 
-/* One that is there is replaced where it is such a page, or that was asked for. */
+/* An existing file is replaced where it is such a page, or where the user asked for it. */
 static int may_replace(const struct writing *w)
 {
     char head[sizeof(MARK)] = "";
@@ -78,28 +78,16 @@ static int may_replace(const struct writing *w)
 
 static int open_file(struct writing *w)
 {
-    if (strcmp(w->h->file, "-") == 0) {
-        w->fd = STDOUT_FILENO;
-        return CLI_GO_ON;
-    }
-    int rc = may_replace(w);
+    int rc = strcmp(w->h->file, "-") == 0 ? CLI_GO_ON : may_replace(w);
     if (rc != CLI_GO_ON)
         return rc;
-    if (asprintf(&w->part, "%s.XXXXXX", w->h->file) < 0)
-        cli_nomem();
-    w->fd = mkostemp(w->part, O_CLOEXEC);
-    if (w->fd >= 0)
-        return CLI_GO_ON;
-    int error = errno;
-    free(w->part);
-    w->part = NULL;
-    return complain_of_file(w, error);
+    return cli_part_open(&w->part, w->h->file) ? CLI_GO_ON : complain_of_file(w, errno);
 }
 
 static void put(struct writing *w, const char *p, size_t n)
 {
     while (n > 0 && w->error == 0) {
-        ssize_t done = write(w->fd, p, n);
+        ssize_t done = write(w->part.fd, p, n);
         if (done < 0 && errno != EINTR)
             w->error = errno;
         p += done > 0 ? done : 0;
@@ -110,20 +98,9 @@ static void put(struct writing *w, const char *p, size_t n)
 /* The file is there whole, or as it was. */
 static int close_file(struct writing *w, int rc)
 {
-    if (!w->part)
-        return rc == CLI_EXIT_DONE && w->error ? complain_of_file(w, w->error) : rc;
-    if (rc == CLI_EXIT_DONE && !w->error && fsync(w->fd) < 0)
+    if (!cli_part_close(&w->part, w->h->file, rc == CLI_EXIT_DONE && !w->error))
         w->error = errno;
-    if (close(w->fd) < 0 && !w->error)
-        w->error = errno;
-    if (rc == CLI_EXIT_DONE && !w->error && rename(w->part, w->h->file) < 0)
-        w->error = errno;
-    if (rc != CLI_EXIT_DONE || w->error)
-        unlink(w->part);
-    if (rc == CLI_EXIT_DONE && w->error)
-        rc = complain_of_file(w, w->error);
-    free(w->part);
-    return rc;
+    return rc == CLI_EXIT_DONE && w->error ? complain_of_file(w, w->error) : rc;
 }
 
 /* ---- The run ---------------------------------------------------------------------------------------- */

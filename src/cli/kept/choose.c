@@ -1,6 +1,6 @@
-/* Which conversation `hocket chat --resume` means: the one that is named, the one that was left last in this folder, or
- * anywhere (--continue), or one of a list that a person chooses from. The list is on stderr, since stdout
- * has the conversation alone. */
+/* Which conversation `hocket chat --resume` means: the named one, the one used last in this folder, or anywhere
+ * (--continue), or one that a person chooses from a list. The list is on stderr, since stdout has the conversation
+ * alone. */
 
 #include "cli/kept/kept.h"
 

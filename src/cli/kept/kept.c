@@ -1,5 +1,4 @@
-/* Finding a kept run to go on with, and the place where it ran: its target is a path as it was
- * typed then. */
+/* Finds a kept run to resume, and the folder where it ran: its target is a path as it was typed then. */
 #include "cli/kept/kept.h"
 
 #include <errno.h>

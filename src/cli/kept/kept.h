@@ -1,5 +1,5 @@
-/* Runs of the store, as a person goes on with them: which there are (kept.c), which conversation is chosen (choose.c), and
- * what is told of one that waits (parked.c). */
+/* Resuming runs of the store: finding them (kept.c), choosing a conversation (choose.c), and what is printed about
+ * a run that waits (parked.c). */
 #pragma once
 
 #include <hocket/hocket.h>
@@ -8,8 +8,8 @@
 #include "cli/run_args/run_args.h"
 #include "cli/screen.h"
 
-/* Asks the operation "resumable" (`wish`: its arguments). CLI_GO_ON with its result in *runs, to free with
- * hocket_json_free; or the exit code, after having said why. */
+/* Asks the operation "resumable" (`wish`: its arguments). Returns CLI_GO_ON with its result in *runs, to
+ * free with hocket_json_free; or the exit code, after having said why. */
 int cli_kept_find(const struct cli_run_args *args, const char *wish, hocket_json **runs);
 /* The id of the run that a person names: "last" and "last:TARGET" are looked up, all else is one as it stands. CLI_GO_ON, or the exit
  * code, after having said why. */
@@ -31,7 +31,8 @@ struct cli_parked {
         struct cli_buf line, signal; /* signal: the name of what it waits for; else empty */
     } * list;                        /* what is open */
     size_t count, cap;
-    size_t calls; /* agents that work in runs of their own */
+    size_t calls;     /* agents that work in runs of their own */
+    const char *ping; /* the URL of --ping, which the printed `hocket resume` repeats; or NULL */
 };
 
 void cli_parked_event(struct cli_parked *p, const struct hocket_event *e);

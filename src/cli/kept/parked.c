@@ -1,6 +1,6 @@
-/* What is told of a run that ends by being parked: the questions that are still open, and the two
- * commands that answer and go on. Questions are gathered from the events as they come and taken
- * away when they are answered, so nothing has to be asked of a run that has ended. */
+/* What is printed about a run that ends parked: its open questions, and the two commands that answer and resume.
+ * Questions are gathered from the events as they come and taken away when they are answered, so nothing has to be
+ * asked of a run that has ended. */
 
 #include "cli/kept/kept.h"
 
@@ -13,8 +13,9 @@
 #include "cli/story/story.h"
 #include "cli/text.h"
 
-/* Columns of a question. */
+/* Columns of a question, and the beginning of each of its further lines. */
 #define BRIEF 200
+#define BELOW "\n      "
 
 static void show(struct cli_buf *line, const char *text, size_t n)
 {
@@ -22,6 +23,20 @@ static void show(struct cli_buf *line, const char *text, size_t n)
     cli_text_show(&shown, text, n, false);
     cli_text_cut(line, cli_buf_text(&shown), shown.n, BRIEF);
     cli_buf_free(&shown);
+}
+
+/* A plan keeps its lines and their indentation: its tasks are a list, and a task's text cannot look like one. */
+static void show_lines(struct cli_buf *line, const char *text, size_t n)
+{
+    for (const char *end = text + n, *next; text < end; text = next) {
+        struct cli_buf shown = { 0 };
+        const char *stop = memchr(text, '\n', (size_t) (end - text));
+        next = stop ? stop + 1 : end;
+        cli_text_show(&shown, text, (size_t) ((stop ? stop : end) - text), true);
+        cli_text_cut(line, cli_buf_text(&shown), shown.n, BRIEF);
+        cli_buf_adds(line, next < end ? BELOW : "");
+        cli_buf_free(&shown);
+    }
 }
 
 /* "  q1  guide asks: Which city?" */
@@ -43,12 +58,13 @@ static void describe(struct cli_buf *line, const char *type, const hocket_json *
         show(line, arguments, strlen(arguments));
         return;
     }
+    const bool is_plan = strcmp(cli_member(event, "kind"), "approval") == 0;
     const hocket_json *questions = hocket_json_get(event, "questions");
     for (size_t i = 0; i < hocket_json_count(questions); i++) {
         size_t n = 0;
         const char *text = hocket_json_text(hocket_json_at(questions, i), "", &n);
-        cli_buf_adds(line, i ? " " : "");
-        show(line, text, n);
+        cli_buf_adds(line, i == 0 ? "" : is_plan ? BELOW : " ");
+        (is_plan ? show_lines : show)(line, text, n);
     }
 }
 
@@ -93,7 +109,7 @@ static bool is_one_of(const char *type, const char *const *list)
     return *list != NULL;
 }
 
-/* Agents with a pool; true: it was one of these events. */
+/* Takes events about agents with a pool; true: it was such an event. */
 static bool count_calls(struct cli_parked *p, const char *type)
 {
     if (strcmp(type, "run_awaited") == 0)
@@ -135,6 +151,24 @@ static void say_command(void *ud, const char *what, const char *command)
     cli_buf_free(&line);
 }
 
+/* A store in memory ends with this process, so that no answer can come. */
+static void say_gone(struct cli_screen *screen)
+{
+    cli_screen_say(screen, CLI_BAD,
+        "error: nobody is there to answer, and the run ends with this process, as its store is in "
+        "memory: --store FILE keeps it");
+}
+
+/* "hocket resume 01K… --store FILE --ping URL". Pings are not stored with a run: a copied or imported run calls nobody's URL. */
+static void add_resume(struct cli_buf *out, const struct cli_parked *p, const char *where)
+{
+    cli_buf_addf(out, "hocket resume %s%s", p->run, where);
+    if (!p->ping)
+        return;
+    cli_buf_adds(out, " --ping ");
+    cli_text_word(out, p->ping, strlen(p->ping));
+}
+
 /* The commands that let the run go on: those for the first thing that it waits for, then the one that resumes it. */
 static void say_how(const struct cli_parked *p, struct cli_screen *screen, const char *where)
 {
@@ -148,7 +182,7 @@ static void say_how(const struct cli_parked *p, struct cli_screen *screen, const
         .plan = one->plan,
         .always = one->always };
     cli_how_to_answer(&how, say_command, screen);
-    cli_buf_addf(&resume, "hocket resume %s%s", p->run, where);
+    add_resume(&resume, p, where);
     say_command(screen, "go on:", cli_buf_text(&resume));
     cli_buf_free(&resume);
 }
@@ -179,23 +213,27 @@ void cli_parked_say(
     struct cli_parked *p, struct cli_screen *screen, const char *store, const char *why)
 {
     struct cli_buf line = { 0 }, where = { 0 };
+    bool lasts = cli_store_outlives(store);
     cli_store_hint(&where, store);
-    if (p->count > 0)
+    if (lasts && p->count > 0)
         say_what(p, screen);
-    else if (why)
+    else if (lasts && why)
         cli_screen_say(screen, CLI_WARN, why);
     for (size_t i = 0; i < p->count; i++)
         cli_screen_say(screen, CLI_PLAIN, cli_buf_text(&p->list[i].line));
-    if (p->count > 0)
+    if (!lasts)
+        say_gone(screen);
+    else if (p->count > 0)
         say_how(p, screen, cli_buf_text(&where));
-    else if (p->run[0])
-        cli_buf_addf(
-            &line, "the run is kept; go on: hocket resume %s%s", p->run, cli_buf_text(&where));
-    else
+    else if (p->run[0]) {
+        cli_buf_adds(&line, "the run is kept; go on: ");
+        add_resume(&line, p, cli_buf_text(&where));
+    } else {
         cli_buf_addf(&line, "the run is kept; hocket runs%s lists it", cli_buf_text(&where));
-    if (p->count == 0)
+    }
+    if (line.n > 0)
         cli_screen_say(screen, CLI_DIM, line.p);
-    if (p->calls > 0)
+    if (lasts && p->calls > 0)
         say_calls(p, screen, cli_buf_text(&where));
     cli_buf_free(&line);
     cli_buf_free(&where);

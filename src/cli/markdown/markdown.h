@@ -14,6 +14,8 @@
 
 #include "cli/buf.h"
 
+struct cli_screen;
+
 struct cli_markdown {
     size_t columns;      /* at least 20 are used */
     bool color, unicode; /* whether there may be escapes, and lines drawn */
@@ -32,3 +34,6 @@ struct cli_markdown {
 void cli_markdown_feed(struct cli_markdown *m, const char *p, size_t n, struct cli_buf *out);
 /* The text is over: appends the tail's lines. It can begin anew then. */
 void cli_markdown_end(struct cli_markdown *m, struct cli_buf *out);
+
+/* Writes an answer to stdout, with a line end: as Markdown on a terminal, unless it is JSON, and elsewhere as it came. */
+void cli_answer(const struct cli_screen *screen, const char *p, size_t n);

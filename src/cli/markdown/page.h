@@ -22,7 +22,7 @@ void cli_styled_add(struct cli_styled *s, const char *p, size_t n, int style);
 void cli_styled_reset(struct cli_styled *s);
 void cli_styled_free(struct cli_styled *s);
 
-#define CLI_PAGE_LEVELS 12 /* deeper ones stand where the last of these does */
+#define CLI_PAGE_LEVELS 12 /* deeper items are indented like the last level */
 
 /* What lines of a list item or quote begin with: the mark in the first, as much room in the others. */
 struct cli_level {

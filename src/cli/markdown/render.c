@@ -6,8 +6,143 @@
 #include <string.h>
 
 #include "cli/library.h"
-#include "cli/markdown/table.h"
+#include "cli/markdown/page.h"
 #include "cli/text.h"
+
+/* A table: cells are gathered, and laid out when all are there. */
+
+#define CLI_TABLE_COLUMNS 24
+#define CLI_TABLE_CELLS   2000
+
+struct cli_table {
+    struct cli_styled *cells; /* row by row, the head first */
+    size_t count, columns;
+};
+
+/* A table is kept until its last cell, since widths are known only then. One that does not fit
+ * into the terminal is written as a list: a row's cells below each other, each with the name
+ * of its column. */
+
+/* Takes the text as the next cell; what is too much is left out. */
+static void table_add(struct cli_table *t, struct cli_styled *cell)
+{
+    /* a model may write any table: cells beyond the limits are dropped */
+    if (t->columns == 0 || t->columns > CLI_TABLE_COLUMNS || t->count >= CLI_TABLE_CELLS) {
+        cli_styled_reset(cell);
+        return;
+    }
+    if (!t->cells)
+        t->cells = calloc(CLI_TABLE_CELLS, sizeof(*t->cells));
+    if (!t->cells)
+        cli_nomem();
+    t->cells[t->count++] = *cell;
+    *cell = (struct cli_styled){ { 0 }, { 0 } };
+}
+
+static void table_free(struct cli_table *t)
+{
+    for (size_t i = 0; i < t->count; i++)
+        cli_styled_free(&t->cells[i]);
+    free(t->cells);
+    *t = (struct cli_table){ 0 };
+}
+
+static size_t width_of(const struct cli_styled *cell)
+{
+    return cli_text_width(cli_buf_text(&cell->text), cell->text.n);
+}
+
+/* Columns that the table takes, with what stands between them. */
+static size_t measure(const struct cli_table *t, size_t widths[CLI_TABLE_COLUMNS])
+{
+    size_t all = 3 * (t->columns - 1);
+    memset(widths, 0, sizeof(size_t) * CLI_TABLE_COLUMNS);
+    for (size_t i = 0; i < t->count; i++) {
+        size_t w = width_of(&t->cells[i]), *column = &widths[i % t->columns];
+        *column = w > *column ? w : *column;
+    }
+    for (size_t c = 0; c < t->columns; c++)
+        all += widths[c];
+    return all;
+}
+
+static void append(struct cli_styled *line, const struct cli_styled *cell)
+{
+    cli_buf_add(&line->text, cli_buf_text(&cell->text), cell->text.n);
+    cli_buf_add(&line->styles, cli_buf_text(&cell->styles), cell->styles.n);
+}
+
+static void pad(struct cli_styled *line, size_t n)
+{
+    while (n-- > 0)
+        cli_styled_add(line, " ", 1, 0);
+}
+
+static void write_row(
+    const struct cli_table *t, struct cli_page *page, size_t first, const size_t *widths)
+{
+    struct cli_styled line = { { 0 }, { 0 } };
+    const char *bar = page->m->unicode ? " │ " : " | ";
+    for (size_t c = 0; c < t->columns && first + c < t->count; c++) {
+        const struct cli_styled *cell = &t->cells[first + c];
+        if (c > 0)
+            cli_styled_add(&line, bar, strlen(bar), CLI_STYLE_FAINT);
+        append(&line, cell);
+        if (c + 1 < t->columns)
+            pad(&line, widths[c] - width_of(cell));
+    }
+    cli_page_line(page, cli_buf_text(&line.text), cli_buf_text(&line.styles), line.text.n);
+    cli_styled_free(&line);
+}
+
+static void write_table_rule(const struct cli_table *t, struct cli_page *page, const size_t *widths)
+{
+    struct cli_styled line = { { 0 }, { 0 } };
+    const char *dash = page->m->unicode ? "─" : "-", *cross = page->m->unicode ? "─┼─" : "-+-";
+    for (size_t c = 0; c < t->columns; c++) {
+        if (c > 0)
+            cli_styled_add(&line, cross, strlen(cross), CLI_STYLE_FAINT);
+        for (size_t i = 0; i < widths[c]; i++)
+            cli_styled_add(&line, dash, strlen(dash), CLI_STYLE_FAINT);
+    }
+    cli_page_line(page, cli_buf_text(&line.text), cli_buf_text(&line.styles), line.text.n);
+    cli_styled_free(&line);
+}
+
+static void write_columns(const struct cli_table *t, struct cli_page *page, const size_t *widths)
+{
+    for (size_t first = 0; first < t->count; first += t->columns) {
+        write_row(t, page, first, widths);
+        if (first == 0)
+            write_table_rule(t, page, widths);
+    }
+}
+
+static void write_list(const struct cli_table *t, struct cli_page *page)
+{
+    struct cli_styled line = { { 0 }, { 0 } };
+    for (size_t i = t->columns; i < t->count; i++) {
+        if (t->cells[i].text.n == 0)
+            continue;
+        append(&line, &t->cells[i % t->columns]);
+        cli_styled_add(&line, ": ", 2, CLI_STYLE_BOLD);
+        append(&line, &t->cells[i]);
+        cli_page_text(page, &line);
+        page->m->gap = page->m->gap || (i + 1) % t->columns == 0;
+    }
+    cli_styled_free(&line);
+}
+
+/* Writes it: in columns where they fit, else each row as lines "head: cell"; and frees it. */
+static void table_write(struct cli_table *t, struct cli_page *page)
+{
+    size_t widths[CLI_TABLE_COLUMNS];
+    if (t->count > 0 && measure(t, widths) <= cli_page_room(page))
+        write_columns(t, page, widths);
+    else if (t->count > 0)
+        write_list(t, page);
+    table_free(t);
+}
 
 #ifdef HOCKET_MD4C
 #include <md4c.h>
@@ -160,9 +295,9 @@ static int leave_block(MD_BLOCKTYPE type, void *detail, void *ud)
     case MD_BLOCK_HR: write_rule(r); break;
     case MD_BLOCK_CODE: write_code(r); break;
     case MD_BLOCK_TH:
-    case MD_BLOCK_TD: cli_table_add(&r->table, &r->text); break;
+    case MD_BLOCK_TD: table_add(&r->table, &r->text); break;
     case MD_BLOCK_TABLE:
-        cli_table_write(&r->table, r->page);
+        table_write(&r->table, r->page);
         r->page->m->gap = true;
         break;
     default: flush(r); break;
@@ -268,12 +403,16 @@ typedef int (*parse_cb)(const MD_CHAR *, MD_SIZE, const MD_PARSER *, void *);
 /* Loaded when it is first needed: a run whose answer goes into a pipe never needs it. */
 static parse_cb load(void)
 {
+#if HOCKET_STATIC
+    return md_parse;
+#else
     static parse_cb parse;
     static bool tried;
     if (!tried)
         cli_library_load("libmd4c.so.0", "md_parse\0", &parse);
     tried = true;
     return parse;
+#endif
 }
 
 /* md4c has no way to be stopped in a long text, and a screen redraws while an answer is coming:
@@ -294,7 +433,7 @@ bool cli_render(struct cli_page *page, const char *p, size_t n)
         return false;
     parse(p, (MD_SIZE) n, &parser, &r);
     cli_styled_free(&r.text);
-    cli_table_free(&r.table);
+    table_free(&r.table);
     cli_buf_free(&r.to);
     return true;
 }

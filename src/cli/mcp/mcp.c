@@ -26,10 +26,10 @@ struct mcp {
 
 static const struct cli_option options[] = {
     { CLI_TEXT('i', "in", "DIR", struct mcp, dir,
-        "the project whose servers are meant; the current folder") },
+        "the project of the servers; default: the current folder") },
     { CLI_FLAG('j', "json", struct mcp, json, "print one JSON object") },
-    { CLI_FLAG(
-        0, "trust", struct mcp, trust, "start and ask what the folder's files name, unasked") },
+    { CLI_FLAG(0, "trust", struct mcp, trust,
+        "start and contact servers of the folder's files without a question") },
     { 0 },
 };
 
@@ -63,7 +63,7 @@ static int answer(struct mcp *m, const char *args)
     cli_host_close(m->host);
     cli_screen_end(&m->screen);
     if (m->json && m->result.json.n > 0)
-        cli_out_line(m->result.json.p, m->result.json.n);
+        cli_out_json(m->result.json.p, m->result.json.n);
     else if (m->result.text.n > 0 || m->result.status == 0)
         cli_out_line(cli_buf_text(&m->result.text), m->result.text.n);
     if (m->result.status < 0)
@@ -97,21 +97,22 @@ const struct cli_command cli_mcp = {
     .name = "mcp",
     .usage = "list | tools SERVER | call SERVER TOOL [JSON] | doctor [SERVER] | login SERVER | "
              "logout SERVER | serve TARGET…",
-    .summary = "look at MCP servers: which are named, what they offer, whether they work",
-    .about = "Servers are named in a project's .mcp.json and in the heads of its agents (mcp:). A "
-             "SERVER\n"
-             "is one of these names, or an address. What a folder's files name starts, or is "
-             "asked,\n"
-             "when you trust it: you are asked on a terminal; elsewhere say --trust.\n\n"
-             "  list     which there are; none is started\n"
-             "  tools    what one offers\n"
-             "  call     call a tool, with its arguments as a JSON object\n"
-             "  doctor   connect to each, and say what it speaks or why it does not work\n"
-             "  login    let a person log in by a browser, where a server wants that; tokens are "
-             "kept in\n"
-             "           the state directory (mcp-tokens.json, for nobody else to read)\n"
-             "  logout   forget its tokens\n"
-             "  serve    be a server: offer agents to MCP clients (hocket mcp serve --help)\n",
+    .summary = "list, test and call MCP servers",
+    .about =
+        "Servers are named in a project's .mcp.json and in its agents' files (mcp:). A SERVER is "
+        "one\n"
+        "of these names, or an address. hocket starts or contacts servers from a folder's files "
+        "only\n"
+        "if you trust them: a terminal asks you; otherwise give --trust.\n"
+        "\n"
+        "  list     list the servers, without starting one\n"
+        "  tools    list a server's tools\n"
+        "  call     call a tool, with its arguments as a JSON object\n"
+        "  doctor   connect to each, and show its protocol or why it does not work\n"
+        "  login    let a person log in with a browser; tokens are stored in the state directory\n"
+        "           (mcp-tokens.json, readable by you alone)\n"
+        "  logout   delete its tokens\n"
+        "  serve    be a server: offer agents to MCP clients (hocket mcp serve --help)\n",
     .examples = "  hocket mcp doctor\n"
                 "  hocket mcp tools github\n"
                 "  hocket mcp call files read_file '{\"path\": \"README.md\"}'\n"

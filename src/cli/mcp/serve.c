@@ -14,18 +14,12 @@
 #include "cli/store.h"
 #include "cli/text.h"
 
-struct serve {
-    struct cli_run_args run;
-    struct hocket_options store; /* calls are kept as other runs are */
-    struct cli_result result;
-};
-
-static void say_parked(const struct serve *s, const hocket_json *event)
+static void say_parked(const struct cli_run_args *run, const hocket_json *event)
 {
     struct cli_buf line = { 0 };
     const char *id = hocket_json_text(hocket_json_get(event, "parked"), "", NULL);
     cli_buf_addf(&line, "a client is gone: the run %s is parked: hocket resume %s", id, id);
-    cli_store_hint(&line, s->run.store);
+    cli_store_hint(&line, run->store);
     fprintf(stderr, "%s\n", cli_buf_text(&line));
     cli_buf_free(&line);
 }
@@ -51,27 +45,18 @@ static void on_event(hocket_host *host, uint64_t run, const struct hocket_event 
     hocket_json_free(event);
 }
 
-static void add_args(const struct serve *s, const struct cli_args *args, struct cli_buf *out)
+static void add_args(
+    const struct cli_run_args *run, const struct cli_args *args, struct cli_buf *out)
 {
     cli_buf_adds(out, "{\"targets\":[");
     cli_add_words(out, args);
-    cli_buf_addf(out, "],\"all\":%s,", (s->run.flags & CLI_ALL_AGENTS) ? "true" : "false");
-    if (s->run.port >= 0)
-        cli_buf_addf(out, "\"port\":%lld,\"no_token\":%s,", (long long) s->run.port,
-            (s->run.flags & CLI_NO_TOKEN) ? "true" : "false");
+    cli_buf_addf(out, "],\"all\":%s,", (run->flags & CLI_ALL_AGENTS) ? "true" : "false");
+    if (run->port >= 0)
+        cli_buf_addf(out, "\"port\":%lld,\"no_token\":%s,", (long long) run->port,
+            (run->flags & CLI_NO_TOKEN) ? "true" : "false");
     cli_buf_adds(out, "\"options\":");
-    cli_run_args_json(&s->run, out);
+    cli_run_args_json(run, out);
     cli_buf_adds(out, "}");
-}
-
-/* Being stopped by a signal is a way to end well. */
-static int serve(struct serve *s, hocket_host *host, const char *args)
-{
-    cli_host_serve(host, "mcp_serve", args, on_event, s, &s->result);
-    if (s->result.status == 0 || (cli_signal_taken() && s->result.status == HOCKET_ECANCELLED))
-        return CLI_EXIT_DONE;
-    cli_result_complain(&s->result, "mcp serve");
-    return cli_exit_of(s->result.status);
 }
 
 static int check_words(const struct cli_args *args)
@@ -82,38 +67,31 @@ static int check_words(const struct cli_args *args)
     return 0;
 }
 
-static int start(struct serve *s, const struct cli_args *args)
+static int start(struct cli_run_args *run, const struct cli_args *args, struct cli_served *served)
 {
-    struct cli_buf json = { 0 };
-    int rc = CLI_EXIT_DONE;
-    hocket_host *host = cli_host_open_store(NULL, &s->store, &rc);
-    if (!host)
-        return rc;
-    cli_signals_start(host);
-    cli_host_telemetry(host, NULL);
-    add_args(s, args, &json);
-    rc = cli_host_offer(host, "mcp serve", s->run.offer);
-    if (rc == CLI_EXIT_DONE)
-        rc = serve(s, host, json.p);
-    cli_signals_end();
-    cli_host_close(host);
-    cli_buf_free(&json);
+    served->offer = run->offer;
+    served->ud = run;
+    add_args(run, args, &served->args);
+    int rc = cli_host_serve_stdin(served);
+    cli_buf_free(&served->args);
     return rc;
 }
 
 static int main_serve(const struct cli_command *self, int argc, char **argv)
 {
-    static struct serve s;
-    struct cli_args args = { .ud = &s };
-    s.run.command = "mcp serve";
-    s.run.input_from_stdin = true; /* what comes from there is nobody's typing */
+    static struct cli_run_args run;
+    struct cli_args args = { .ud = &run };
+    struct cli_served served = {
+        .command = "mcp serve", .operation = "mcp_serve", .on_event = on_event
+    };
+    run.command = "mcp serve";
+    run.input_from_stdin = true; /* what comes from there is nobody's typing */
     int rc = cli_args_read(self, argc, argv, &args);
-    cli_store_for_runs(&s.store, s.run.store, s.run.durability); /* from here, wherever runs work */
+    cli_store_for_runs(&served.store, run.store, run.durability); /* before the folder changes */
     if (rc == CLI_GO_ON && (rc = check_words(&args)) == 0
-        && (rc = cli_run_args_enter(&s.run, &args)) == 0)
-        rc = start(&s, &args);
-    cli_run_args_free(&s.run);
-    cli_result_free(&s.result);
+        && (rc = cli_run_args_enter(&run, &args)) == 0)
+        rc = start(&run, &args, &served);
+    cli_run_args_free(&run);
     return rc;
 }
 
@@ -122,19 +100,16 @@ const struct cli_command cli_mcp_serve = {
     .usage = "TARGET…",
     .summary = "offer agents and teams to MCP clients, as tools",
     .about =
-        "Speaks MCP over standard input and output, until the input ends or a signal comes: for\n"
-        "programs that start it as a server. With --port it is an HTTP server on this machine. A "
-        "TARGET is a script.lua, an agent.md, or a "
-        "directory\n"
-        "with agents; each agent that no other names becomes a tool. Files that change are taken\n"
-        "for the calls that come after. What a client sends is a stranger's text: nothing is\n"
-        "trusted, allowed or paid for that the options here, the agents' files or the client's\n"
-        "person do not say.\n",
+        "Speaks MCP over standard input and output, until the input ends or a signal arrives, for\n"
+        "programs that start it as a server. With --port it is an HTTP server on this machine. A\n"
+        "TARGET is a script.lua, an agent.md, or a folder with agents. Each agent that no other\n"
+        "agent names becomes a tool. Later calls use changed files. Input from clients is a\n"
+        "stranger's text: clients get no more trust, permissions or budget than the options here,\n"
+        "the agents' files and the client's person give.\n",
     .examples =
         "  hocket mcp serve agents\n"
         "  hocket mcp serve --max-cost 0.50 --model openai/gpt-6.1-terra travel report.lua\n",
     .shared = cli_run_options,
     .bit = CLI_FOR_MCP,
-    .shared_at = offsetof(struct serve, run),
     .main = main_serve,
 };

@@ -105,7 +105,7 @@ static void read_text(struct cli_policy_file *f, int fd)
         complain(f, "it is no text");
 }
 
-/* What is opened is what is looked at and read: the file may be another by then. */
+/* Checks and reads the descriptor that was opened: the path may lead to another file by then. */
 static void read_file(struct cli_policy *p, struct cli_policy_file *f, bool machine)
 {
     struct stat st;

@@ -1,4 +1,4 @@
-/* The files of the machine's policy (docs/policy.md): the one place that reads them.
+/* The files of the machine's policy (docs/guides/guardrails.md): the one place that reads them.
  *
  *   /etc/hocket/policy.yaml                of the machine's owner: root's, and writable by nobody else
  *   ~/.config/hocket/policy.yaml           of the user, who can only narrow it */
@@ -18,7 +18,7 @@ struct cli_policy_file {
 
 struct cli_policy {
     struct cli_policy_file files[CLI_POLICY_FILES];
-    struct hocket_policy list[CLI_POLICY_FILES]; /* those that are there */
+    struct hocket_policy list[CLI_POLICY_FILES]; /* the policies that exist */
     size_t n;
     const char *problem; /* of the first that cannot be used, or NULL */
     bool

@@ -1,5 +1,5 @@
-/* `hocket resume`: a run of the store goes on where it was left. What it is (its target, its options, its directory)
- * stands in the store; a conversation goes on as one. */
+/* `hocket resume`: continues a run of the store where it was left. The store has its target, its options and its
+ * directory; a conversation continues as a conversation. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 #include "cli/text.h"
 #include "cli/work/work.h"
 
-/* ---- What there is ----------------------------------------------------------------------- */
+/* ---- Looking it up ----------------------------------------------------------------------- */
 
 static int look(const struct cli_run_args *args, hocket_json **runs)
 {
@@ -118,19 +118,22 @@ static int main_resume(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cli_resume = {
     .name = "resume",
     .usage = "ID | --all",
-    .summary = "go on with a run that was cut off, or waits",
+    .summary = "continue a run that was interrupted, or waits",
     .about =
-        "Goes on with a run where it was left: after Ctrl-C, a crash, a loss of power, or where\n"
-        "it waited for an answer that nobody was there to give (hocket answer gives it). What it\n"
-        "has done is in its log and is not done again: no model is asked twice, no tool is called\n"
-        "twice. A call that was under way is made again.\n"
+        "Continues a run where it stopped: after Ctrl-C, a crash, a loss of power, or at a "
+        "question\n"
+        "that nobody answered (hocket answer answers it). Finished work is in its log and is not\n"
+        "repeated: no model is asked twice, no tool is called twice. An interrupted call is made\n"
+        "again.\n"
         "\n"
-        "ID  the run's name, which may be shortened while it is unique: hocket runs lists them;\n"
+        "ID  the run's id, which may be shortened while it is unique: hocket runs lists them;\n"
         "    last is the newest, last:TARGET the newest of a target\n"
         "\n"
-        "It works on the files that it began with, in its directory. On a terminal it asks what\n"
-        "is open; elsewhere it waits in the store again (exit code 75). Of a run that has ended\n"
-        "it prints what that came to.",
+        "It uses the files of the run's start, in its folder. On a terminal it asks open "
+        "questions;\n"
+        "otherwise the run waits in the store again (exit code 75). If the run has ended, it "
+        "prints\n"
+        "the result.",
     .examples = "  hocket resume 01KANC3V\n"
                 "  hocket resume --all --quiet\n"
                 "  hocket resume 01KANC3V --events rest.jsonl > answer.md\n",

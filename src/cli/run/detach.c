@@ -19,6 +19,7 @@ static const char *not_for_it(const struct cli_run_args *a)
            : a->offer                ? "--offer"
            : (a->flags & CLI_STRICT) ? "--strict"
            : a->workdir              ? "--workdir"
+           : a->ping                 ? "--ping"
                                      : NULL;
 }
 

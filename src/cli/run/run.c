@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/answer.h"
+#include "cli/markdown/markdown.h"
 #include "cli/ask/ask.h"
 #include "cli/command/command.h"
 #include "cli/exit.h"
@@ -24,6 +24,8 @@
 #include "cli/signals.h"
 #include "cli/sink.h"
 #include "cli/kept/kept.h"
+#include "cli/log/log.h"
+#include "cli/run/ping.h"
 #include "cli/run/run.h"
 #include "cli/run/watcher.h"
 #include "cli/run/tree.h"
@@ -47,8 +49,9 @@ struct job {
     hocket_host *host;
     uint64_t run;
     struct cli_parked parked;
+    struct cli_ping ping;
     bool events_on_stdout, cancelled, partial, is_kept;
-    bool free_stdout; /* it is the scripts': what they print is there before its event comes */
+    bool free_stdout; /* scripts write to it directly, before the event comes */
 };
 
 /* ---- Events ------------------------------------------------------------ */
@@ -81,7 +84,10 @@ static void on_event(hocket_host *host, uint64_t run, const struct hocket_event 
     }
     if (j->args.interactive)
         cli_asker_event(&j->asker, run, e);
-    cli_parked_event(&j->parked, e); /* whoever is there to answer may leave as well */
+    bool first = !j->parked.run[0];
+    cli_parked_event(&j->parked, e); /* the person who could answer may leave, too */
+    if (first)
+        cli_log_set_run(j->parked.run);
     if (j->sink)
         cli_sink_add(j->sink, e->json, e->json_len, strcmp(e->type, "workflow_finished") == 0);
     if (strcmp(e->type, "output") != 0)
@@ -118,6 +124,8 @@ static void give_stdout(struct job *j, struct hocket_options *o)
     else if (!seen)
         o->output_cb = on_output;
     j->free_stdout = o->output_cb != NULL;
+    if (j->free_stdout)
+        cli_out_give();
 }
 
 static int open_sink(struct job *j)
@@ -133,7 +141,7 @@ static int open_sink(struct job *j)
         "run", "cannot write events to '%s': %s", j->args.events, cli_sink_error(error));
 }
 
-/* The target is looked up from where the command was given; what it does happens in DIR. */
+/* The target is looked up from the current folder; the run works in DIR. */
 static int change_directory(struct job *j, char **target)
 {
     if (!j->args.workdir)
@@ -146,7 +154,7 @@ static int change_directory(struct job *j, char **target)
     return cli_usage("run", "cannot work in '%s': %s", j->args.workdir, strerror(errno));
 }
 
-/* Whoever is there now is asked, whoever was there when it began. */
+/* The person who is here now is asked, whoever began the run. */
 static void go_on(struct job *j)
 {
     struct cli_buf options = { 0 };
@@ -167,6 +175,7 @@ static void start(struct job *j)
         return;
     }
     j->args.traced = true;
+    j->args.unattended = !j->args.interactive;
     cli_run_args_json(&j->args, &options);
     struct hocket_run_spec spec = {
         .size = sizeof(spec),
@@ -187,11 +196,11 @@ static void check_signals(struct job *j)
     if (!cli_signal_taken() || j->cancelled)
         return;
     j->cancelled = true;
-    if (hocket_run_park(j->host, j->run) < 0) /* one that is kept can go on another time */
+    if (hocket_run_park(j->host, j->run) < 0) /* a kept run can continue another time */
         hocket_run_cancel(j->host, j->run);
 }
 
-/* While somebody types: whether the question still stands. */
+/* While somebody types: whether the question is still open. */
 static bool go_on_asking(void *ud)
 {
     struct job *j = ud;
@@ -210,14 +219,14 @@ static void work(struct job *j)
             hocket_wait(j->host, j->screen.live ? 50 : -1);
         cli_feed_turn(&j->feed);
     }
-    check_signals(j); /* one that code which never waited was broken into for is heard by now */
+    check_signals(j); /* a cancel that had to interrupt code which never waits has arrived by now */
 }
 
 /* Somebody can be asked where questions are seen and answers are typed. */
 static void start_asking(struct job *j)
 {
-    j->args.interactive =
-        isatty(STDIN_FILENO) && isatty(STDERR_FILENO) && !j->args.input_from_stdin;
+    j->args.interactive = isatty(STDIN_FILENO) && isatty(STDERR_FILENO) && !j->args.input_from_stdin
+                          && !cli_log_is_on();
     j->args.on_terminal = j->args.interactive;
     cli_reader_start(&j->reader, j->host, true, go_on_asking, j);
     cli_asker_start(&j->asker, j->host, &j->screen, &j->reader);
@@ -244,11 +253,11 @@ static void print_json(struct job *j)
 {
     struct cli_buf made = { 0 };
     if (j->result.json.n > 2) {
-        cli_out_line(j->result.json.p, j->result.json.n);
+        cli_out_json(j->result.json.p, j->result.json.n);
         return;
     }
     make_result(j, &made);
-    cli_out_line(made.p, made.n);
+    cli_out_json(made.p, made.n);
     cli_buf_free(&made);
 }
 
@@ -292,8 +301,7 @@ static void add_missing(struct cli_buf *line, const hocket_json *one)
     cli_buf_add(line, why, first < n ? first : n);
 }
 
-/* What the answer was made without is said also to those who want to hear little. Returns whether
- * there is any. */
+/* Prints what the answer was made without, also with -q. Returns whether there is any. */
 static bool say_partial(struct job *j)
 {
     hocket_json *result = hocket_json_parse(cli_buf_text(&j->result.json), j->result.json.n, NULL);
@@ -366,17 +374,30 @@ static void show(struct job *j)
     say_usage(j);
 }
 
+/* Whether it can be resumed once this process has ended. */
+static bool waits(const struct job *j)
+{
+    return j->result.status == HOCKET_EPARKED && cli_store_outlives(j->args.store);
+}
+
+static int exit_code(const struct job *j)
+{
+    bool ended = j->result.status == HOCKET_ECANCELLED || j->result.status == HOCKET_EPARKED;
+    if (ended && cli_signal_taken())
+        return cli_exit_of_signal(cli_signal_taken());
+    int code = cli_exit_of(j->result.status);
+    if (code == CLI_EXIT_PARKED && !waits(j))
+        code = CLI_EXIT_FAILED;
+    bool failed = cli_out_failure() || (j->partial && (j->args.flags & CLI_STRICT));
+    return code == 0 && failed ? CLI_EXIT_FAILED : code;
+}
+
 static int finish(struct job *j)
 {
     close_sink(j);
     cli_signals_end();
     cli_host_close(j->host);
-    bool ended = j->result.status == HOCKET_ECANCELLED || j->result.status == HOCKET_EPARKED;
-    if (ended && cli_signal_taken())
-        return cli_exit_of_signal(cli_signal_taken());
-    int code = cli_exit_of(j->result.status);
-    bool failed = cli_out_failure() || (j->partial && (j->args.flags & CLI_STRICT));
-    return code == 0 && failed ? CLI_EXIT_FAILED : code;
+    return exit_code(j);
 }
 
 static void run_once(struct job *j)
@@ -389,10 +410,13 @@ static void run_once(struct job *j)
             "no target was named, so the assistant answers (hocket run assistant \"…\")");
     j->args.live = j->screen.live;
     cli_signals_limit(j->args.timeout);
+    if (!j->args.resume)
+        cli_ping_start(&j->ping);
     start(j);
     work(j);
     cli_signals_limit(0);
     show(j);
+    cli_ping_end(&j->ping, j->parked.run, exit_code(j), waits(j));
     cli_feed_end(&j->feed);
 }
 
@@ -412,12 +436,17 @@ static int run(struct job *j)
     struct hocket_options store = { 0 };
     cli_store_for_runs(&store, j->args.store, j->args.durability);
     store.store_optional &= !j->args.resume;
-    j->is_kept = store.store && !j->args.record && !j->args.replay;
     give_stdout(j, &store);
     int rc = open_sink(j);
     if (rc == CLI_GO_ON)
         rc = change_directory(j, &target);
-    if (rc == CLI_GO_ON && !j->args.replay)
+    if (cli_run_args_missing(&j->args))
+        store.store = NULL;
+    j->is_kept =
+        store.store && cli_store_outlives(j->args.store) && !j->args.record && !j->args.replay;
+    /* An agent asks a model at once; a script may ask none, and loads libcurl with its first request. */
+    bool is_script = j->args.target && cli_text_ends(j->args.target, ".lua");
+    if (rc == CLI_GO_ON && !j->args.replay && !is_script)
         cli_host_early_http();
     j->host = rc == CLI_GO_ON ? cli_host_open_store(&j->screen, &store, &rc) : NULL;
     if (!j->host) {
@@ -432,6 +461,8 @@ static int run(struct job *j)
         free(target);
         return rc;
     }
+    j->parked.ping = j->args.ping;
+    j->ping = (struct cli_ping){ .url = j->args.ping, .screen = &j->screen, .host = j->host };
     cli_signals_start(j->host);
     cli_host_telemetry(j->host, &j->screen);
     if (j->args.flags & CLI_WATCH)
@@ -459,10 +490,10 @@ int cli_run_go(const struct cli_run_args *args)
 
 static const struct cli_option own[] = {
     { CLI_BIT('d', "detach", struct cli_run_args, flags, CLI_DETACH,
-        "do not run it here: put it into the store with the files that it is made of, for a\n"
-        "worker (hocket work), and print its id; hocket wait ID has its answer") },
+        "put the run with its files into the store for a worker (hocket work) instead of\n"
+        "running it here, and print its id; hocket wait ID prints its answer") },
     { CLI_TEXT(0, "pool", "NAME", struct cli_run_args, pool,
-        "of a detached run: whose workers may take it (default)") },
+        "the pool of a detached run, whose workers may take it (default)") },
     { 0 },
 };
 
@@ -472,6 +503,8 @@ static int main_run(const struct cli_command *self, int argc, char **argv)
     int rc = cli_run_args_read(self, argc, argv, &args);
     if (rc == CLI_GO_ON && args.pool && !(args.flags & CLI_DETACH))
         rc = cli_usage("run", "--pool is for a run that a worker does (--detach)");
+    if (rc == CLI_GO_ON && args.format && (args.flags & CLI_WATCH))
+        rc = cli_usage("run", "--format is not for a target that is watched (--watch)");
     if (rc == CLI_GO_ON)
         rc = (args.flags & CLI_DETACH) ? cli_run_detach(&args) : cli_run_go(&args);
     cli_run_args_free(&args);
@@ -481,32 +514,36 @@ static int main_run(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cli_run = {
     .name = "run",
     .usage = "TARGET [INPUT…]",
-    .summary = "let a script, an agent or a team answer",
+    .summary = "run a script, an agent or a team, and print its answer",
     .about =
-        "Runs TARGET with an input and prints its answer on stdout; all else goes to stderr.\n"
+        "Runs TARGET with an input and prints its answer on stdout. Everything else goes to "
+        "stderr.\n"
         "\n"
-        "TARGET  a script.lua, an agent.md, or a directory with agents (its main.lua, or the\n"
+        "TARGET  a script.lua, an agent.md, or a folder with agents (its main.lua, or the\n"
         "        agent that no other agent names)\n"
-        "INPUT   the words after it, joined by spaces; '-' reads it from stdin\n"
+        "INPUT   the rest of the words, joined by spaces; '-' reads it from stdin\n"
         "\n"
-        "On a terminal a question may stand in place of both: hocket run \"how do I …\" asks the\n"
-        "assistant, an agent that comes with hocket (hocket agents lists them).\n"
+        "On a terminal you may ask a question instead: hocket run \"how do I ...\" asks the "
+        "built-in\n"
+        "agent assistant. hocket agents lists all agents.\n"
         "\n"
-        "The model is that of --model, else of the agent's file, else HOCKET_MODEL, else that of\n"
-        "the first key in the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY …), else a local\n"
-        "server that answers. Without any of these the simulated one answers on a terminal, and\n"
-        "says so; elsewhere that is an error, unless it was chosen (--model sim).\n"
+        "The model is the first of these that is set: --model, the agent's file, HOCKET_MODEL, "
+        "the\n"
+        "first key in the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY ...), a local server "
+        "that\n"
+        "answers. Without any of them the simulated model answers on a terminal, and says so;\n"
+        "without a terminal that is an error, unless you chose it (--model sim).\n"
         "\n"
-        "On a terminal the run may ask: a question, a plan, leave to call a tool. Ctrl-D gives no\n"
-        "answer. Elsewhere the run waits in the store (exit code 75) and says which commands "
-        "answer\n"
-        "and resume it. With --store off a question ends it, and what needs approval is denied.\n"
+        "On a terminal the run may ask you: a question, a plan, approval of a tool call. Ctrl-D\n"
+        "gives no answer. Without a terminal the run waits in the store (exit code 75) and prints\n"
+        "the commands that answer and resume it. With --store off a question ends the run, and\n"
+        "calls that need approval are denied.\n"
         "\n"
         "Ctrl-C cancels the run in order; a second one ends it at once.\n"
         "\n"
-        "With --watch it runs again each time one of TARGET's files changes. A change that is "
-        "wrong\n"
-        "is told, and waited out.",
+        "With --watch it runs again each time one of TARGET's files changes. A file with a "
+        "mistake\n"
+        "is reported, and hocket waits for the next change.",
     .examples = "  hocket run travel.lua \"Three days in Lisbon, with children\"\n"
                 "  hocket run agents/food.md --model ollama/llama3.2 \"A picnic for six\"\n"
                 "  hocket run team --model openai/gpt-6.1-terra --model "

@@ -1,6 +1,6 @@
-/* The tree of who has used what, at the end of `hocket run --verbose` (tree.h). Two walks: the
- * first measures the columns, the second prints. "itself" is what is left of a node when its
- * children are taken away, so that the lines below a name add up to it. */
+/* The tree of usage at the end of `hocket run --verbose` (tree.h). Two walks: the
+ * first measures the columns, the second prints. "itself" is a node's usage without its
+ * children, so that the lines below a name add up to it. */
 #include "cli/run/tree.h"
 
 #include <stdio.h>
@@ -139,7 +139,7 @@ static size_t names_at_most(const struct cli_screen *screen)
 
 static void say_node(struct view *v, const hocket_json *node, int level);
 
-/* Itself, those that were called, and those that are in the sum only. */
+/* Counts itself, the agents that it called, and agents that only the sum has. */
 static void say_below(struct view *v, const hocket_json *node, int level)
 {
     const hocket_json *children = hocket_json_get(node, "children");

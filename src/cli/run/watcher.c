@@ -1,7 +1,7 @@
-/* `hocket run --watch`: waits for changes to the target and says when to run again (watcher.h). The
- * difficulty is what a run itself writes beside its agents: it would start the next run, for ever.
- * Changes of the same files during a run, or right after it, are taken for its own, and that is
- * said. */
+/* `hocket run --watch`: waits for changes to the target and decides when to run again (watcher.h). A
+ * run may write files beside its agents, which would start the next run, for ever.
+ * So changes of the same files during a run, or right after it, count as its own, and a message
+ * reports that. */
 #include "cli/run/watcher.h"
 
 #include <string.h>

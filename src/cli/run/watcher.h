@@ -1,4 +1,4 @@
-/* `--watch`: is told of changes to a target, and says them on a line.
+/* `--watch`: gets changes to a target, and prints each on a line.
  *
  * A run may write beside its agents (`> out.txt`, a report), which is a change as well. When the
  * same files change again and again while it runs, or right after, it is not run again: that would
@@ -17,14 +17,14 @@ struct cli_watcher {
     bool watching; /* the files were looked at: what changes from now on is noticed */
     bool changed;  /* since cli_watcher_wait returned */
     bool running;
-    int64_t ended_ms;   /* when it was last waited for a change */
+    int64_t ended_ms;   /* the last time that it waited for a change */
     int64_t ended_at;   /* … by the clock that files have */
     struct cli_buf own; /* the files that changed while it ran, or right after */
     int times;          /* … in so many runs on end */
 };
 
-/* Begins to watch, and returns when it has: a run that is started then begins with what was seen, and
- * what changes while it goes on, or was written by it, is a change. What cannot be watched is said; then `call` is 0. */
+/* Begins to watch, and returns after the first scan. A run that starts then begins with the scanned files, and
+ * later changes count, even the run's own. Reports what cannot be watched; then `call` is 0. */
 void cli_watcher_start(
     struct cli_watcher *w, hocket_host *host, struct cli_screen *screen, const char *target);
 

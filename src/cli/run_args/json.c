@@ -1,4 +1,4 @@
-/* The options of a run as JSON, which is all that the host sees of them. */
+/* The options of a run as JSON; the host sees nothing else of them. */
 #include "cli/run_args/run_args_impl.h"
 
 #include <stdlib.h>
@@ -137,7 +137,7 @@ static void add_leave(const struct cli_run_args *a, struct cli_buf *out)
     add_budget(a, out);
 }
 
-/* Who is there, and what is looked at. */
+/* Whether people are there to answer, and which files count. */
 static void add_people(const struct cli_run_args *a, struct cli_buf *out)
 {
     add_flag(out, "conversation", a->conversation);
@@ -145,6 +145,7 @@ static void add_people(const struct cli_run_args *a, struct cli_buf *out)
     add_person(a, out);
     add_flag(out, "interactive", a->interactive);
     add_flag(out, "park", a->park);
+    add_flag(out, "unattended", a->unattended);
     add_flag(out, "simulate", isatty(STDERR_FILENO)); /* the note on it is seen there */
     if (!(a->flags & CLI_JSON) && !(a->flags & CLI_VERBOSE))
         add_plain(out, "tree", "false"); /* nobody looks at it */
@@ -154,6 +155,7 @@ void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out)
 {
     cli_buf_adds(out, "{");
     add_text(out, "model", a->model);
+    add_text(out, "mode", a->mode);
     add_people(a, out);
     add_leave(a, out);
     add_count(out, "jobs", a->jobs);
@@ -163,6 +165,8 @@ void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out)
     add_pairs(out, "label", &a->labels);
     add_names(out, "files", &a->files);
     add_text(out, "project", a->project);
+    add_text(out, "format", a->format);
+    add_text(out, "as", a->as);
     add_context(a, out);
     add_prices(a, out);
     add_text(out, "record", a->record);

@@ -1,5 +1,5 @@
-/* Reads the arguments: the options, the target, and the input behind it or from stdin. What paths name is looked
- * for from here, wherever the run will work. */
+/* Reads the arguments: the options, the target, and the input behind it or from stdin. Paths are meant from the
+ * current folder, wherever the run will work. */
 #include "cli/run_args/run_args_impl.h"
 
 #include <errno.h>
@@ -62,7 +62,7 @@ static const char *from_here(const struct cli_run_args *a, const char *path, str
     return made->p;
 }
 
-/* The same file wherever a run goes on. */
+/* The same file, wherever a run continues. */
 static const char *store_from_here(const char *store, struct cli_buf *made)
 {
     char here[PATH_MAX];
@@ -73,7 +73,7 @@ static const char *store_from_here(const char *store, struct cli_buf *made)
     return made->p;
 }
 
-/* What goes on has its target and its options. */
+/* A run that continues has its target and its options. */
 static int read_resume(struct cli_run_args *a, const struct cli_args *args)
 {
     bool is_resume = strcmp(a->command, "resume") == 0;
@@ -91,19 +91,20 @@ static int read_resume(struct cli_run_args *a, const struct cli_args *args)
     return CLI_GO_ON;
 }
 
-/* A question without a target, where somebody is there to see that the assistant is asked: a slip of the pen in a crontab must
+/* A question without a target goes to the assistant, but only if a person can see that: a typo in a crontab must
  * not cost money. */
 static bool is_question(const struct cli_run_args *a, const char *word)
 {
-    static const char *const endings[] = { ".md", ".lua" };
-    size_t n = strlen(word);
-    for (size_t i = 0; i < 2; i++) {
-        size_t m = strlen(endings[i]);
-        if (n >= m && strcmp(word + n - m, endings[i]) == 0)
-            return false;
-    }
     return strcmp(a->command, "run") == 0 && strchr(word, ' ') && !strchr(word, '/')
-           && access(word, F_OK) != 0 && isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+           && !cli_text_ends(word, ".md") && !cli_text_ends(word, ".lua") && access(word, F_OK) != 0
+           && isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+}
+
+bool cli_run_args_missing(const struct cli_run_args *a)
+{
+    return a->target && !a->resume && !(a->flags & CLI_WATCH)
+           && (strchr(a->target, '/') || strchr(a->target, '.')) && access(a->target, F_OK) != 0
+           && (errno == ENOENT || errno == ENOTDIR);
 }
 
 int cli_run_args_read(
@@ -117,9 +118,11 @@ int cli_run_args_read(
     if (out->resume || strcmp(out->command, "resume") == 0)
         return read_resume(out, &args);
     bool is_chat = strcmp(out->command, "chat") == 0;
-    if (args.count == 0 && !is_chat)
+    if (args.count == 0 && !is_chat && !out->plan)
         return cli_usage(out->command,
-            "what is to be run? A script.lua, an agent.md, or a directory with agents");
+            out->agent
+                ? "what is to be done? hocket workflow \"audit the files in src\""
+                : "what is to be run? A script.lua, an agent.md, or a directory with agents");
     if ((out->flags & CLI_JSON) && out->events && strcmp(out->events, "-") == 0)
         return cli_usage(
             out->command, "'--json' and '--events -' both want stdout: write the events to a file");
@@ -128,9 +131,19 @@ int cli_run_args_read(
             out->command, "'--record' and '--replay': a run is either recorded or replayed");
     out->record = from_here(out, out->record, &out->record_path);
     out->replay = from_here(out, out->replay, &out->replay_path);
-    out->asks = args.count > 0 && is_question(out, args.words[0]);
-    out->target = args.count > 0 && !out->asks ? args.words[0] : "assistant";
-    int behind = args.count > 0 && !out->asks;
+    if (out->plan && out->agent)
+        return cli_usage(out->command, "--plan is for a plan: hocket run --plan");
+    if (out->plan) {
+        out->target = out->plan;
+        out->as = "plan";
+        rc = args.count > 0 ? cli_run_args_input(out, args.words, args.count) : 0;
+        return rc ? rc : CLI_GO_ON;
+    }
+    out->asks = !out->agent && args.count > 0 && is_question(out, args.words[0]);
+    bool is_named = !out->agent && args.count > 0 && !out->asks;
+    out->target = is_named ? args.words[0] : out->agent ? out->agent : "assistant";
+    out->as = is_named ? NULL : "built-in";
+    int behind = is_named;
     rc = args.count > 0 ? cli_run_args_input(out, args.words + behind, args.count - behind) : 0;
     return rc ? rc : CLI_GO_ON;
 }

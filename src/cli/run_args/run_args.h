@@ -22,12 +22,18 @@ enum cli_run_flag {
     CLI_NO_COLOR = 1 << 4,
     CLI_WATCH = 1 << 5,
     CLI_TRUST = 1 << 6,
-    CLI_ALL_AGENTS = 1 << 7, /* also those that others name */
+    CLI_ALL_AGENTS = 1 << 7, /* also agents that others name */
     CLI_ALL_RUNS = 1 << 8,   /* of resume: every run that can go on */
     CLI_NO_TOKEN = 1 << 9,
     CLI_POOL_LOCAL = 1 << 10,
     CLI_DETACH = 1 << 11, /* of run: a worker does it */
 };
+
+/* The words of --format (lua/hocket/internal/agents/formats). */
+#define CLI_FORMATS "claude|copilot|opencode|gemini|netdata"
+
+/* Of `hocket workflow --save`: the name is a variable of its agent. */
+cli_read_fn cli_read_save;
 
 /* Who takes an option. */
 enum cli_run_command {
@@ -43,11 +49,15 @@ enum cli_run_command {
 
 struct cli_run_args {
     const char *
-        command; /* "run", "chat" or "mcp serve": what mistakes are told of; set before they are read */
+        command; /* "run", "chat" or "mcp serve": the command in messages about mistakes; set before the arguments are read */
     const char *target, *events, *workdir, *model, *record, *replay, *sandbox, *network, *history,
-        *offer, *store, *durability, *project;
-    const char *resume; /* the run to go on with; "": the one that was left last; NULL: a new one */
-    const char *pool;   /* of those that are submitted; NULL: the usual one */
+        *offer, *store, *durability, *project, *ping, *mode, *format, *plan;
+    const char *
+        agent; /* the agent that gets all words, set before the arguments are read; NULL: the first word is the target */
+    const char *
+        as; /* what the target has to be: "built-in" or "plan" (lua/hocket/internal/runner/target.lua); NULL: anything */
+    const char *resume; /* the run to resume; "": the last one; NULL: a new one */
+    const char *pool;   /* for submitted runs; NULL: the default one */
     struct cli_buf input, record_path, replay_path,
         store_path; /* the paths where they had to be made */
     unsigned flags; /* CLI_JSON … */
@@ -57,8 +67,9 @@ struct cli_run_args {
     bool live;        /* somebody sees its models' text as it comes */
     bool interactive; /* somebody is there to answer: set by the command */
     bool consent; /* a person consents to what the run is allowed: it holds when they continue it */
-    bool traced;  /* its runs are of the trace that the program was started in */
-    bool park;    /* nobody is, and the run is kept until somebody is */
+    bool unattended;  /* nobody watches it: it says where nothing limits it */
+    bool traced;      /* its runs are of the trace that the program was started in */
+    bool park;        /* nobody is, and the run is kept until somebody is */
     bool on_terminal; /* … and it is a person who sees what is asked */
     struct cli_pairs models, variables, prices, approve; /* approve: rules, without values */
     struct cli_pairs context;
@@ -72,6 +83,10 @@ struct cli_run_args {
 
 /* For cli_command.shared. */
 extern const struct cli_option cli_run_options[];
+
+/* Whether the target is a path that is not there, so that the run fails before it begins: then the store need not keep it. A word
+ * without a slash and a dot may be the name of a built-in agent. */
+bool cli_run_args_missing(const struct cli_run_args *a);
 
 /* Fills *out from the arguments. CLI_GO_ON, or the exit code. Free it in either case. */
 int cli_run_args_read(
@@ -90,5 +105,5 @@ cli_read_fn cli_read_model;
 
 /* The options of the run as the host wants them: one JSON object. */
 void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out);
-/* What is said of a run that is continued: who is there, and the options that cut what it was allowed. */
+/* Options of a run that is continued: whether a person is there, and the options that narrow its permissions. */
 void cli_run_args_resume_json(const struct cli_run_args *a, struct cli_buf *out);

@@ -1,5 +1,5 @@
-/* The values of options. They are checked as far as that needs no run, so that a mistake is told before
- * anything starts. */
+/* The values of options. They are checked as far as that needs no run, so that mistakes show before anything
+ * starts. */
 #include "cli/run_args/run_args_impl.h"
 
 #include <ctype.h>
@@ -74,6 +74,16 @@ int cli_read_variable(void *args, const char *command, const char *name, const c
     return 0;
 }
 
+int cli_read_save(void *args, const char *command, const char *name, const char *value)
+{
+    struct cli_run_args *a = args;
+    static const char variable[] = "save_as";
+    if (!is_word(value, strlen(value)))
+        return cli_wrong_value(command, name, value, "a name: letters, digits, _ and -");
+    set_pair(&a->variables, variable, sizeof(variable) - 1, value);
+    return 0;
+}
+
 int cli_read_label(void *args, const char *command, const char *name, const char *value)
 {
     struct cli_run_args *a = args;
@@ -89,7 +99,7 @@ static bool is_verdict(const char *word)
     return strcmp(word, "allow") == 0 || strcmp(word, "ask") == 0 || strcmp(word, "deny") == 0;
 }
 
-/* RULE=VERDICT or VERDICT. What stands in a rule is looked at when the run begins. */
+/* RULE=VERDICT or VERDICT. The rule itself is checked when the run begins. */
 int cli_read_approve(void *args, const char *command, const char *name, const char *value)
 {
     struct cli_run_args *a = args;
@@ -99,6 +109,14 @@ int cli_read_approve(void *args, const char *command, const char *name, const ch
             "allow, ask or deny, or RULE=allow, as in "
             "'execute_command(git *)=allow'");
     set_pair(&a->approve, value, strlen(value), "");
+    return 0;
+}
+
+int cli_read_mode(void *args, const char *command, const char *name, const char *value)
+{
+    if (strcmp(value, "plan") != 0 && strcmp(value, "act") != 0)
+        return cli_wrong_value(command, name, value, "plan or act");
+    ((struct cli_run_args *) args)->mode = value;
     return 0;
 }
 
@@ -140,7 +158,7 @@ int cli_read_price(void *args, const char *command, const char *name, const char
     return 0;
 }
 
-/* What the keys are is looked at when the run begins. */
+/* The keys are checked when the run begins. */
 int cli_read_context(void *args, const char *command, const char *name, const char *value)
 {
     struct cli_run_args *a = args;

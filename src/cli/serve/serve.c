@@ -1,5 +1,5 @@
 /* `hocket serve`: the agents of a project, and the runs of the store, for programs that speak HTTP. The operation "serve" does
- * the work; here are the options, the signals, and what systemd is told.
+ * the work; this file has the options, the signals, and the messages to systemd.
  *
  *   serving ──> where it listens, on stderr; READY=1         SIGTERM ──> the answer "shutdown": what is at work may end,
  *   request ──> a line of the access log                                 the rest is parked; a second one: at once */
@@ -13,6 +13,7 @@
 #include "cli/command/command.h"
 #include "cli/exit.h"
 #include "cli/host/host.h"
+#include "cli/log/log.h"
 #include "cli/page/page.h"
 #include "cli/run_args/run_args.h"
 #include "cli/service/service.h"
@@ -27,7 +28,7 @@ struct serve {
     struct cli_service service;
     struct cli_buf address, tls_cert, tls_key;
     int64_t port, max_runs, max_queue;
-    const char *token_file, *access_log;
+    const char *token_file, *access_log, *answer_url;
     bool no_token, behind_proxy, all, all_runs;
     struct cli_buf names, origins, webhooks; /* JSON, without the brackets */
     FILE *log;
@@ -69,6 +70,16 @@ static int read_origin(void *args, const char *command, const char *name, const 
     return 0;
 }
 
+/* Of what pages come from: without a path, and with http or https. */
+static int read_answer_url(void *args, const char *command, const char *name, const char *value)
+{
+    if (!cli_is_origin(value))
+        return cli_wrong_value(
+            command, name, value, "an address, as in https://agents.example.org");
+    ((struct serve *) args)->answer_url = value;
+    return 0;
+}
+
 static int read_webhook(void *args, const char *command, const char *name, const char *value)
 {
     if (strncmp(value, "https://", 8) != 0 && strncmp(value, "http://", 7) != 0)
@@ -89,43 +100,43 @@ static int read_file(void *args, const char *command, const char *name, const ch
 
 static const struct cli_option own[] = {
     { CLI_OWN('l', "listen", "ADDRESS:PORT", read_listen,
-        "where it listens: 127.0.0.1:7333 unless given; port 0 is one that is free. Another\n"
-        "address than this machine's own only with --tls-cert or --behind-proxy") },
+        "the address, default 127.0.0.1:7333; port 0: any free one. An address beyond this\n"
+        "machine needs --tls-cert or --behind-proxy") },
     { CLI_WORD(0, "token-file", "FILE", struct serve, token_file,
-        "the token that clients have to send (Authorization: Bearer …), else\n"
-        "HOCKET_SERVE_TOKEN, else serve-token in the state directory; made when it is not there") },
-    { CLI_FLAG(0, "no-token", struct serve, no_token, "let in every program of this machine") },
+        "the token for clients (Authorization: Bearer …); default: HOCKET_SERVE_TOKEN, then\n"
+        "serve-token in the state directory; created if it is missing") },
+    { CLI_FLAG(0, "no-token", struct serve, no_token, "accept every program of this machine") },
     { CLI_FLAG(0, "all-runs", struct serve, all_runs,
-        "let clients' tokens with the scope run continue all runs, not only those that they\n"
-        "have begun") },
+        "let clients' tokens with the scope run continue all runs, not only their own") },
     { CLI_OWN(0, "tls-cert", "FILE", read_file,
-        "serve with TLS (https): the certificate and its chain, in PEM; read again when it\n"
+        "serve with TLS (https): the certificate and its chain, in PEM; reloaded when it\n"
         "changes. Clients may use its names") },
     { CLI_OWN(0, "tls-key", "FILE", read_file,
         "the certificate's private key, which nobody else may read") },
     { CLI_FLAG(0, "behind-proxy", struct serve, behind_proxy,
-        "a proxy stands in front, which alone can reach ADDRESS and ends TLS") },
+        "a proxy, which alone can reach ADDRESS, ends TLS") },
     { CLI_OWN(0, "name", "HOST", read_name,
-        "a name that clients know it by, beside localhost: the proxy's; can be given several\n"
-        "times") },
+        "another host name for clients, beside localhost: the proxy's; repeatable") },
     { CLI_OWN(0, "origin", "URL", read_origin,
-        "let in the pages of another origin, as in https://chat.example.org; can be given\n"
-        "several times") },
+        "accept web pages of another origin, for example https://chat.example.org; repeatable") },
     { CLI_COUNT(0, "max-runs", "N", struct serve, max_runs, 1, 1000000, 64,
-        "runs at work at once, at most (64); those that wait for a person do not count") },
+        "the most runs at work (64); runs that wait for a person do not count") },
     { CLI_COUNT(0, "max-queue", "N", struct serve, max_queue, 0, 1000000, 256,
-        "runs that wait for their turn, at most (256); more are refused (429)") },
+        "the most runs in the queue (256); more are refused (429)") },
     { CLI_NUMBER(0, "grace", "SECONDS", struct serve, service.grace, 0, CLI_MOST_SECONDS, 30,
         "seconds, as in 30",
-        "how long what is at work may go on after SIGTERM (30); then it is parked") },
+        "how long active runs may continue after SIGTERM (30); then they are parked") },
     { CLI_TEXT(0, "access-log", "FILE", struct serve, access_log,
         "write each request as a line of JSON, without bodies, queries and tokens; '-' is\n"
         "stderr") },
     { CLI_OWN(0, "webhook", "URL", read_webhook,
-        "where ends and questions of runs are posted, signed with HOCKET_WEBHOOK_SECRET, else\n"
-        "webhook-secret in the state directory; can be given several times") },
+        "post ends and questions of runs there, signed with HOCKET_WEBHOOK_SECRET, or with\n"
+        "webhook-secret in the state directory; repeatable") },
+    { CLI_OWN(0, "answer-url", "URL", read_answer_url,
+        "add a link below this address of the server to a webhook's questions; it answers\n"
+        "that one question, once, within a day") },
     { CLI_FLAG(
-        0, "all", struct serve, all, "offer the agents of a directory that others name as well") },
+        0, "all", struct serve, all, "also offer the agents of a folder that other agents name") },
     { 0 },
 };
 
@@ -137,7 +148,7 @@ static int check_reach(const struct serve *s)
         return cli_usage("serve",
             "others can reach %s, and what goes there is not encrypted: give it a certificate "
             "(--tls-cert, --tls-key), or put a proxy with TLS in front, and say --behind-proxy "
-            "(docs/serve.md has one for nginx and one for Caddy)",
+            "(docs/guides/serve.md has one for nginx and one for Caddy)",
             s->address.n > 0 ? s->address.p : "the socket that was handed over");
     if (s->no_token)
         return cli_usage("serve", "--no-token is for programs of this machine alone");
@@ -153,6 +164,8 @@ static int check(const struct serve *s, const struct cli_args *args, int fd)
         return cli_usage("serve", "--no-token is for programs of this machine alone");
     if (s->no_token && s->token_file)
         return cli_usage("serve", "--no-token and --token-file exclude each other");
+    if (s->answer_url && s->webhooks.n == 0)
+        return cli_usage("serve", "--answer-url is for the questions of a --webhook");
     return cli_reach_is_local(cli_buf_text(&s->address), fd) ? 0 : check_reach(s);
 }
 
@@ -178,20 +191,33 @@ static void read_token(const char *file, char *out, size_t size)
 static void tell_page(const struct serve *s, const char *url, const char *file)
 {
     char token[512] = "";
-    if (!s->no_token && isatty(STDERR_FILENO))
+    if (!s->no_token && isatty(STDERR_FILENO) && !cli_log_is_on())
         read_token(file, token, sizeof(token));
-    fprintf(stderr, "page: %s/%s%s\n", url, token[0] ? "#token=" : "", token);
+    cli_logf(CLI_LOG_INFO, "page: %s/%s%s", url, token[0] ? "#token=" : "", token);
 }
 
 static void on_serving(const struct serve *s, const hocket_json *event)
 {
     const char *file = hocket_json_text(hocket_json_get(event, "token_file"), NULL, NULL);
     const char *url = hocket_json_text(hocket_json_get(event, "url"), "", NULL);
-    fprintf(stderr, "serving %s\n", url);
+    cli_logf(CLI_LOG_INFO, "serving %s", url);
     if (file)
-        fprintf(stderr, "token: in %s (Authorization: Bearer …)\n", file);
+        cli_logf(CLI_LOG_INFO, "token: in %s (Authorization: Bearer …)", file);
     tell_page(s, url, file);
     cli_notify("READY=1", true);
+}
+
+/* One that goes to stderr is a record among the others there. */
+static void log_request(const struct serve *s, const struct hocket_event *e)
+{
+    struct cli_buf line = { 0 };
+    cli_text_json(&line, e->json, e->json_len);
+    if (strcmp(s->access_log, "-") == 0 && cli_log_is_on())
+        cli_logf(CLI_LOG_INFO, "request %s", cli_buf_text(&line));
+    else
+        fprintf(s->log, "%s\n", cli_buf_text(&line));
+    cli_buf_free(&line);
+    fflush(s->log);
 }
 
 static void on_event(hocket_host *host, uint64_t run, const struct hocket_event *e, void *ud)
@@ -200,11 +226,7 @@ static void on_event(hocket_host *host, uint64_t run, const struct hocket_event 
     (void) host;
     (void) run;
     if (strcmp(e->type, "request") == 0 && s->log) {
-        struct cli_buf line = { 0 };
-        cli_text_json(&line, e->json, e->json_len);
-        fprintf(s->log, "%s\n", cli_buf_text(&line));
-        cli_buf_free(&line);
-        fflush(s->log);
+        log_request(s, e);
     } else if (strcmp(e->type, "serving") == 0) {
         hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);
         on_serving(s, event);
@@ -241,6 +263,8 @@ static void add_args(const struct serve *s, const struct cli_args *args, int fd,
         add_text(out, "address", s->address.p);
     if (s->token_file)
         add_text(out, "token_file", s->token_file);
+    if (s->answer_url)
+        add_text(out, "answer_url", s->answer_url);
     if (s->tls_cert.n > 0) {
         add_text(out, "tls_cert", s->tls_cert.p);
         add_text(out, "tls_key", s->tls_key.p);
@@ -326,17 +350,14 @@ static int main_serve(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cli_serve = {
     .name = "serve",
     .usage = "[TARGET…]",
-    .summary = "offer agents and runs to programs that speak HTTP",
+    .summary = "serve agents and runs over HTTP",
     .about =
-        "An HTTP server on this machine, until a signal comes. A TARGET is a script.lua, an "
-        "agent.md, or a\n"
-        "directory with agents; each agent that no other names is offered by its name. All runs "
-        "of the\n"
-        "store can be looked at and gone on with. Files that change are taken for the runs that "
-        "come after.\n"
-        "What a client sends is a stranger's text: nothing is trusted, allowed or paid for that "
-        "the options\n"
-        "here and the agents' files do not say.\n",
+        "Runs an HTTP server on this machine until a signal arrives. A TARGET is a script.lua, an\n"
+        "agent.md, or a folder with agents. Each agent that no other agent names is served under "
+        "its\n"
+        "name. All runs of the store can be read and continued. New runs use changed files. Input\n"
+        "from clients is a stranger's text: clients get no more trust, permissions or budget than\n"
+        "the options here and the agents' files give.\n",
     .examples = "  hocket serve agents\n"
                 "  hocket serve token create --name chat --agent travel\n"
                 "  hocket serve --max-cost 0.50 --max-runs 8 travel report.lua\n"

@@ -1,49 +1,22 @@
 
 #include "cli/service/service.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "cli/args/args.h"
+#include "cli/datagram.h"
+#include "cli/log/log.h"
 
 #define FIRST_SOCKET 3 /* as sd_listen_fds(3) has it */
 
-/* A name that begins with '@' is in no file system: its first byte is 0 then. */
-static socklen_t address_of(const char *path, struct sockaddr_un *out)
-{
-    size_t n = strlen(path);
-    *out = (struct sockaddr_un){ .sun_family = AF_UNIX };
-    if ((path[0] != '/' && path[0] != '@') || n < 2 || n >= sizeof(out->sun_path))
-        return 0;
-    memcpy(out->sun_path, path, n);
-    if (path[0] == '@')
-        out->sun_path[0] = 0;
-    return (socklen_t) (offsetof(struct sockaddr_un, sun_path) + n);
-}
-
-/* It may not have read what came before. */
-#define PATIENCE_S 1
-
 void cli_notify(const char *state, bool wait)
 {
-    struct sockaddr_un to;
     const char *path = getenv("NOTIFY_SOCKET");
-    socklen_t len = path ? address_of(path, &to) : 0;
-    int fd = len > 0 ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
-    const struct timeval patience = { .tv_sec = PATIENCE_S };
-    if (fd < 0)
-        return;
-    setsockopt(
-        fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)); /* it may not have read yet */
-    sendto(fd, state, strlen(state), wait ? MSG_NOSIGNAL : MSG_NOSIGNAL | MSG_DONTWAIT,
-        (struct sockaddr *) &to, len);
-    close(fd);
+    if (path)
+        cli_datagram_send(path, state, strlen(state), wait);
 }
 
 /* A variable that is meant for this process and not for one that it came from. */
@@ -69,7 +42,8 @@ int cli_notify_socket(void)
     if (!count || !is_for_us(getenv("LISTEN_PID")) || !cli_parse_int(count, 0, 1000, &n) || n == 0)
         return -1;
     if (n > 1) {
-        fprintf(stderr, "hocket serve: %lld sockets were handed over (LISTEN_FDS): one is served\n",
+        cli_logf(CLI_LOG_ERROR,
+            "hocket serve: %lld sockets were handed over (LISTEN_FDS): one is served",
             (long long) n);
         return -2;
     }

@@ -29,7 +29,7 @@ static bool is_local_socket(int fd)
     } at = { 0 };
     socklen_t len = sizeof(at);
     if (getsockname(fd, &at.any, &len))
-        return true; /* no socket at all: that is told where it is used */
+        return true; /* no socket at all: the error comes where it is used */
     if (at.any.sa_family == AF_INET)
         return ntohl(at.v4.sin_addr.s_addr) >> 24 == 127;
     if (at.any.sa_family == AF_INET6)

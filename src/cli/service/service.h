@@ -1,5 +1,5 @@
-/* A command that goes on until a signal comes, `hocket serve` and `hocket work`: one operation of the host, to which it is passed
- * on that the program wants to end, and for which systemd's watchdog is told that the loop turns.
+/* A command that runs until a signal comes, `hocket serve` and `hocket work`: one operation of the host. It passes
+ * the wish to end on to the operation, and tells systemd's watchdog that the loop turns.
  *
  *   SIGTERM, SIGINT ──> STOPPING=1, the answer "shutdown" with the seconds of grace; a second one: at once
  *   SIGHUP          ──> the answer that is named `on_hup`; where none is, the same end, to begin anew (RELOADING=1) */
@@ -27,16 +27,17 @@ struct cli_service {
 /* Its exit code. Why it failed is printed. */
 int cli_service_run(struct cli_service *s, hocket_host *host);
 
-/* ---- What systemd is told, and hands over: sd_notify(3) and sd_listen_fds(3) ------------------- */
+/* ---- Messages to systemd, and sockets from it: sd_notify(3) and sd_listen_fds(3) ------------------- */
 
-/* Sends a state ("READY=1") to whoever started us, if it wants to hear; `wait`: for a second at most, while that one has not read
- * what it was told before. */
+/* Sends a state ("READY=1") to the service manager, if there is one. `wait`: waits for a second at most while it
+ * has not read earlier messages. */
 void cli_notify(const char *state, bool wait);
 
 /* How many milliseconds may pass between two signs of life; 0: nobody asks for any. */
 int64_t cli_notify_watchdog(void);
 
-/* A socket that listens already and was handed over: its descriptor, or -1. More than one is an error, which is told: -2. */
+/* The descriptor of a listening socket that was handed over, or -1. More than one is an error, which is printed:
+ * -2. */
 int cli_notify_socket(void);
 
 /* ---- Who can reach a server: reach.c ------------------------------------------------------------ */

@@ -4,10 +4,184 @@
 #include "cli/story/story_impl.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "cli/store.h"
 #include "cli/story/story.h"
 #include "cli/text.h"
+
+/* The head of a report: which run it was, what was asked, when, what it has used, whose it is. */
+
+static void label(struct cli_paper *p, const char *word)
+{
+    cli_paper_to(p, INDENT);
+    cli_paper_add(p, CLI_DIM, word);
+    cli_paper_to(p, INDENT + 9);
+}
+
+/* The parts of a line that both the head and the table of agents have. */
+static void add_seconds(struct cli_paper *p, double seconds)
+{
+    struct cli_buf text = { 0 };
+    cli_text_seconds(&text, seconds);
+    cli_paper_add(p, CLI_PLAIN, cli_buf_text(&text));
+    cli_buf_free(&text);
+}
+
+static void add_moment(struct cli_paper *p, int64_t ms)
+{
+    time_t t = (time_t) (ms / 1000);
+    struct tm tm;
+    char text[40] = "";
+    if (cli_text_moment(t, &tm))
+        strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm);
+    cli_paper_add(p, CLI_PLAIN, text);
+}
+
+static double real(const hocket_json *object, const char *name, double otherwise)
+{
+    return hocket_json_number(hocket_json_get(object, name), otherwise);
+}
+
+/* Numbers and texts of a member; what it is where it has none: 0, `otherwise`, false. */
+static int64_t integer(const hocket_json *object, const char *name)
+{
+    return hocket_json_int(hocket_json_get(object, name), 0);
+}
+
+static bool is_text(const hocket_json *object, const char *name)
+{
+    size_t n;
+    cli_story_text(object, name, &n);
+    return n > 0;
+}
+
+static void say_time(struct cli_paper *p, const hocket_json *story)
+{
+    const hocket_json *run = hocket_json_get(story, "run");
+    double seconds = real(story, "seconds", -1);
+    int64_t until = integer(run, "until_ms");
+    label(p, "began");
+    add_moment(p, integer(run, "created_ms"));
+    if (seconds >= 0) {
+        cli_paper_add(p, CLI_PLAIN, is_text(story, "ended") ? ", took " : ", so far ");
+        add_seconds(p, seconds);
+    }
+    cli_paper_line(p);
+    if (until) {
+        label(p, "until");
+        add_moment(p, until);
+        cli_paper_line(p);
+    }
+}
+
+static void add_counts(struct cli_paper *p, const hocket_json *usage)
+{
+    struct cli_buf b = { 0 };
+    cli_text_plural(&b, integer(usage, "calls"), "model call");
+    cli_buf_adds(&b, ", ");
+    cli_text_plural(&b, integer(usage, "tool_calls"), "tool call");
+    cli_buf_adds(&b, ", ");
+    cli_text_count(&b, integer(usage, "input"));
+    cli_buf_adds(&b, " in, ");
+    cli_text_count(&b, integer(usage, "output"));
+    cli_buf_adds(&b, " out");
+    cli_paper_add(p, CLI_PLAIN, cli_buf_text(&b));
+    cli_buf_free(&b);
+}
+
+/* Something known is not all, and nothing known is not 0. */
+static void add_cost(struct cli_paper *p, const hocket_json *usage)
+{
+    int64_t unpriced = integer(usage, "unpriced");
+    if (unpriced > 0 && unpriced == integer(usage, "calls"))
+        cli_paper_add(p, CLI_PLAIN, "?");
+    else
+        cli_paper_addf(
+            p, CLI_PLAIN, "%s%.6f", unpriced > 0 ? "\u2265 " : "", real(usage, "cost_known", 0));
+}
+
+static void say_usage(struct cli_paper *p, const hocket_json *story)
+{
+    const hocket_json *usage = hocket_json_get(story, "usage");
+    if (integer(usage, "calls") + integer(usage, "tool_calls") == 0)
+        return;
+    label(p, "used");
+    add_counts(p, usage);
+    cli_paper_add(p, CLI_PLAIN, ", ");
+    add_cost(p, usage);
+    cli_paper_add(p, CLI_PLAIN, " USD");
+    cli_paper_line(p);
+}
+
+static void say_parent(struct cli_paper *p, const hocket_json *run)
+{
+    if (!is_text(run, "parent"))
+        return;
+    label(p, "fork");
+    cli_paper_add(p, CLI_PLAIN, "of ");
+    cli_story_add(p, CLI_PLAIN, run, "parent", 0);
+    cli_paper_addf(p, CLI_PLAIN, " at record %lld", (long long) integer(run, "at_seq"));
+    cli_paper_line(p);
+}
+
+static void say_owner(struct cli_paper *p, const hocket_json *run)
+{
+    const hocket_json *owner = hocket_json_get(run, "owner");
+    if (!owner)
+        return;
+    label(p, "has it");
+    cli_paper_addf(p, CLI_PLAIN, "process %lld on ", (long long) integer(owner, "pid"));
+    cli_story_add(p, CLI_PLAIN, owner, "host", 64);
+    cli_paper_line(p);
+}
+
+/* The options that it carries, which are no consent of whoever continues it. */
+static void say_options(struct cli_paper *p, const hocket_json *story)
+{
+    if (!is_text(story, "options"))
+        return;
+    label(p, "options");
+    cli_story_paragraphs(p, CLI_PLAIN, story, "options", INDENT + 9);
+}
+
+/* A report may be of an earlier moment (show --at). */
+static void say_records(struct cli_paper *p, const hocket_json *story)
+{
+    int64_t at = integer(story, "at"), all = integer(story, "records"),
+            broken = integer(story, "broken");
+    label(p, "records");
+    if (at < all)
+        cli_paper_addf(p, CLI_WARN, "as it stood at %lld of %lld", (long long) at, (long long) all);
+    else
+        cli_paper_addf(p, CLI_PLAIN, "%lld", (long long) all);
+    if (broken > 0)
+        cli_paper_addf(p, CLI_WARN, ", of which %lld cannot be read", (long long) broken);
+    cli_paper_line(p);
+}
+
+static void story_head(struct cli_paper *p, const hocket_json *story)
+{
+    const hocket_json *run = hocket_json_get(story, "run");
+    cli_story_add(p, CLI_PLAIN, run, "id", 0);
+    cli_paper_add(p, CLI_PLAIN, "  ");
+    cli_story_state(p, cli_story_text(run, "state", NULL));
+    if (hocket_json_bool(hocket_json_get(story, "simulated"), false))
+        cli_paper_add(p, CLI_WARN, " (simulated)");
+    cli_paper_add(p, CLI_PLAIN, "  ");
+    cli_story_add(p, CLI_PLAIN, run, "target", cli_paper_left(p));
+    cli_paper_line(p);
+    if (is_text(run, "input")) {
+        label(p, "asked");
+        cli_story_paragraphs(p, CLI_PLAIN, run, "input", INDENT + 9);
+    }
+    say_time(p, story);
+    say_usage(p, story);
+    say_options(p, story);
+    say_parent(p, run);
+    say_owner(p, run);
+    say_records(p, story);
+}
 
 /* Columns of names in the table of agents; of what stands behind them. */
 #define NAMES_LEAST 24
@@ -44,23 +218,6 @@ void cli_story_heading(struct cli_paper *p, const char *text)
     cli_paper_line(p);
     cli_paper_add(p, CLI_ASK, text);
     cli_paper_line(p);
-}
-
-int64_t cli_story_integer(const hocket_json *object, const char *name)
-{
-    return hocket_json_int(hocket_json_get(object, name), 0);
-}
-
-double cli_story_real(const hocket_json *object, const char *name, double otherwise)
-{
-    return hocket_json_number(hocket_json_get(object, name), otherwise);
-}
-
-bool cli_story_is_text(const hocket_json *object, const char *name)
-{
-    size_t n;
-    cli_story_text(object, name, &n);
-    return n > 0;
 }
 
 /* The largest unit of which there are two: "90 min" says more than "1 h". */
@@ -121,11 +278,11 @@ static const hocket_json *first_of(const hocket_json *object, const char *name)
 
 static void name_of(struct cli_buf *out, const hocket_json *agent)
 {
-    size_t n, depth = (size_t) cli_story_integer(agent, "depth");
+    size_t n, depth = (size_t) integer(agent, "depth");
     cli_buf_addf(out, "%*s", (int) (depth > 12 ? 24 : depth * 2), "");
     const char *text = cli_story_text(agent, "agent", &n);
     cli_text_show(out, text, n, false);
-    if (!cli_story_is_text(agent, "trigger"))
+    if (!is_text(agent, "trigger"))
         return;
     cli_buf_adds(out, " (");
     text = cli_story_text(agent, "trigger", &n);
@@ -163,21 +320,19 @@ static void add_name(struct cli_paper *p, const hocket_json *agent, size_t colum
 static void say_agent(struct cli_paper *p, const hocket_json *agent, size_t names)
 {
     const hocket_json *usage = hocket_json_get(agent, "usage");
-    double seconds = cli_story_real(agent, "seconds", -1);
+    double seconds = real(agent, "seconds", -1);
     cli_paper_to(p, INDENT);
     add_mark(p, cli_story_text(agent, "state", NULL));
     cli_paper_add(p, CLI_PLAIN, " ");
     add_name(p, agent, names - 3);
     cli_paper_to(p, INDENT + names);
-    cli_paper_addf(p, CLI_PLAIN, "%5lld%6lld%8lld%8lld  ",
-        (long long) cli_story_integer(usage, "calls"),
-        (long long) cli_story_integer(usage, "tool_calls"),
-        (long long) cli_story_integer(usage, "input"),
-        (long long) cli_story_integer(usage, "output"));
-    cli_story_add_cost(p, CLI_PLAIN, usage);
+    cli_paper_addf(p, CLI_PLAIN, "%5lld%6lld%8lld%8lld  ", (long long) integer(usage, "calls"),
+        (long long) integer(usage, "tool_calls"), (long long) integer(usage, "input"),
+        (long long) integer(usage, "output"));
+    add_cost(p, usage);
     cli_paper_to(p, INDENT + names + 41);
     if (seconds >= 0)
-        cli_story_add_seconds(p, CLI_PLAIN, seconds);
+        add_seconds(p, seconds);
     cli_paper_line(p);
 }
 
@@ -203,13 +358,13 @@ static void say_task(struct cli_paper *p, const hocket_json *task)
     size_t left;
     cli_paper_to(p, INDENT);
     add_mark(p, cli_story_text(task, "status", NULL));
-    cli_paper_addf(p, CLI_DIM, " %lld  ", (long long) cli_story_integer(task, "number"));
+    cli_paper_addf(p, CLI_DIM, " %lld  ", (long long) integer(task, "number"));
     left = cli_paper_left(p);
     cli_story_add(p, CLI_PLAIN, task, "text", left > 24 ? left - 20 : left);
     cli_paper_add(p, CLI_PLAIN, "  ");
     cli_story_add(p, CLI_DIM, task, "agent", cli_paper_left(p));
     cli_paper_line(p);
-    if (!cli_story_is_text(task, "error"))
+    if (!is_text(task, "error"))
         return;
     cli_paper_to(p, INDENT + 4);
     cli_story_add(p, CLI_BAD, task, "error", cli_paper_left(p));
@@ -226,7 +381,7 @@ static void say_boards(struct cli_paper *p, const hocket_json *story)
             done += strcmp(cli_story_text(t, "status", NULL), "done") == 0;
         cli_buf_adds(&head, "board");
         if (hocket_json_count(boards) > 1)
-            cli_buf_addf(&head, " %lld", (long long) cli_story_integer(b, "number"));
+            cli_buf_addf(&head, " %lld", (long long) integer(b, "number"));
         cli_buf_addf(
             &head, ": %zu of %zu done", done, hocket_json_count(hocket_json_get(b, "tasks")));
         cli_story_heading(p, cli_buf_text(&head));
@@ -252,8 +407,8 @@ static void say_documents(struct cli_paper *p, const hocket_json *story)
         struct cli_buf head = { 0 };
         cli_buf_adds(&head, "document");
         if (hocket_json_count(documents) > 1)
-            cli_buf_addf(&head, " %lld", (long long) cli_story_integer(d, "number"));
-        cli_buf_addf(&head, ": version %lld", (long long) cli_story_integer(d, "version"));
+            cli_buf_addf(&head, " %lld", (long long) integer(d, "number"));
+        cli_buf_addf(&head, ": version %lld", (long long) integer(d, "version"));
         cli_story_heading(p, cli_buf_text(&head));
         cli_buf_free(&head);
         for (const hocket_json *s = first_of(d, "slots"); s; s = hocket_json_next(s))
@@ -296,12 +451,16 @@ static void say_who(struct cli_paper *p, const hocket_json *one)
     } else if (is_kind(one, "input")) {
         cli_paper_add(p, CLI_DIM, "waits for its next input");
     } else {
-        if (cli_story_is_text(one, "agent")) {
+        if (is_text(one, "agent")) {
             cli_story_add(p, CLI_DIM, one, "agent", 32);
             cli_paper_add(p, CLI_DIM, " ");
         }
-        cli_paper_add(p, CLI_DIM, cli_story_is_text(one, "tool") ? "wants to call " : "asks:");
+        cli_paper_add(p, CLI_DIM, is_text(one, "tool") ? "wants to call " : "asks:");
         cli_story_add(p, CLI_PLAIN, one, "tool", 64);
+        if (is_text(one, "tool") && is_text(one, "reason")) {
+            cli_paper_add(p, CLI_DIM, ": ");
+            cli_story_add(p, CLI_DIM, one, "reason", cli_paper_left(p));
+        }
     }
     cli_paper_line(p);
 }
@@ -313,9 +472,9 @@ static void say_what(struct cli_paper *p, const hocket_json *one)
         const char *text = hocket_json_text(t, "", &n);
         cli_paper_text(p, CLI_PLAIN, text, n, INDENT + 4);
     }
-    if (cli_story_is_text(one, "arguments"))
+    if (is_text(one, "arguments"))
         cli_story_paragraphs(p, CLI_PLAIN, one, "arguments", INDENT + 4);
-    if (cli_story_is_text(one, "reason"))
+    if (is_text(one, "reason") && !is_text(one, "tool"))
         cli_story_paragraphs(p, CLI_DIM, one, "reason", INDENT + 4);
 }
 
@@ -351,9 +510,9 @@ static void say_answers(struct cli_paper *p, const hocket_json *one, const char 
         .id = cli_buf_text(&word),
         .where = "",
         .signal = is_signal ? cli_buf_text(&word) : NULL,
-        .leave = cli_story_is_text(one, "tool"),
+        .leave = is_text(one, "tool"),
         .plan = hocket_json_get(one, "plan") != NULL,
-        .always = cli_story_is_text(one, "always") };
+        .always = is_text(one, "always") };
     cli_how_to_answer(&how, say_command, p);
     cli_buf_free(&word);
 }
@@ -362,7 +521,7 @@ static void say_answers(struct cli_paper *p, const hocket_json *one, const char 
 static void say_how(struct cli_paper *p, const hocket_json *one, const char *id)
 {
     cli_paper_to(p, INDENT + 4);
-    if (cli_story_is_text(one, "answered")) {
+    if (is_text(one, "answered")) {
         cli_paper_add(p, CLI_GOOD, "answered, and not taken yet: ");
         cli_story_add(p, CLI_PLAIN, one, "answered", cli_paper_left(p));
         cli_paper_line(p);
@@ -406,7 +565,7 @@ bool cli_story_open(struct cli_paper *p, const hocket_json *open, const char *id
 /* That a run has ended may be no record of its own. */
 static bool is_over(const hocket_json *story, const char *state, bool is_now)
 {
-    return cli_story_is_text(story, "ended")
+    return is_text(story, "ended")
            || (is_now
                && (strcmp(state, "done") == 0 || strcmp(state, "failed") == 0
                    || strcmp(state, "cancelled") == 0));
@@ -435,16 +594,16 @@ static void say_end(struct cli_paper *p, const hocket_json *story, const char *s
     struct cli_buf id = { 0 };
     cli_buf_adds(&id, cli_story_text(run, "id", NULL));
     cli_store_hint(&id, store);
-    bool is_now = cli_story_integer(story, "at") == cli_story_integer(story, "records");
+    bool is_now = integer(story, "at") == integer(story, "records");
     if (!is_over(story, state, is_now) && hocket_json_first(hocket_json_get(story, "open"))) {
         cli_story_heading(p, "waits for");
         cli_story_open(p, hocket_json_get(story, "open"), id.p);
     }
-    if (cli_story_is_text(story, "answer")) {
+    if (is_text(story, "answer")) {
         cli_story_heading(p, "answer");
         cli_story_paragraphs(p, CLI_PLAIN, story, "answer", INDENT);
     }
-    if (cli_story_is_text(error, "message")) {
+    if (is_text(error, "message")) {
         cli_story_heading(p, "error");
         cli_story_paragraphs(p, CLI_BAD, error, "message", INDENT);
     }
@@ -462,7 +621,7 @@ static void say_end(struct cli_paper *p, const hocket_json *story, const char *s
 
 void cli_story_print(struct cli_paper *p, const hocket_json *story, const char *store)
 {
-    cli_story_head(p, story);
+    story_head(p, story);
     say_agents(p, story);
     say_boards(p, story);
     say_documents(p, story);

@@ -32,7 +32,7 @@ static bool read_time(const char *text, int64_t *ms)
 
 struct teller {
     struct cli_paper *paper;
-    struct cli_progress none; /* events are told each for itself */
+    struct cli_progress none; /* each event is printed by itself */
     int64_t began;
     bool has_began;
 };
@@ -242,7 +242,7 @@ static void say_name(struct cli_paper *p, const hocket_json *story, const hocket
         cli_paper_add(p, CLI_DIM, "  ");
         cli_story_add(p, CLI_DIM, agent, "model", 64);
     }
-    if (*cli_story_text(agent, "run", NULL)) { /* what it did is told there */
+    if (*cli_story_text(agent, "run", NULL)) { /* the transcript of that run has what it did */
         cli_paper_add(p, CLI_DIM, "  in the run ");
         cli_story_add(p, CLI_DIM, agent, "run", 64);
     }

@@ -18,6 +18,7 @@
 struct row {
     struct cli_rows *rows;
     size_t width, room;
+    bool unicode;
 };
 
 static struct row begin(const struct cli_screen *s, struct cli_rows *rows)
@@ -25,7 +26,7 @@ static struct row begin(const struct cli_screen *s, struct cli_rows *rows)
     size_t room = s->columns > 1 ? s->columns - 1 : 1;
     if (rows->count > 0)
         cli_buf_adds(&rows->text, "\n");
-    return (struct row){ rows, 0, room < MAX_WIDTH ? room : MAX_WIDTH };
+    return (struct row){ rows, 0, room < MAX_WIDTH ? room : MAX_WIDTH, s->unicode };
 }
 
 static void end(struct row *r)
@@ -33,10 +34,24 @@ static void end(struct row *r)
     r->rows->width[r->rows->count++] = r->width;
 }
 
+/* As cli_text_cut, with the mark of a cut in ASCII. */
+static void cut_plain(struct cli_buf *out, const char *text, size_t n, size_t columns)
+{
+    static const char mark[] = "...";
+    size_t dots = columns < sizeof(mark) - 1 ? columns : sizeof(mark) - 1;
+    if (cli_text_width(text, n) <= columns) {
+        cli_buf_add(out, text, n);
+        return;
+    }
+    if (columns > dots)
+        cli_buf_add(out, text, cli_text_fit(text, n, columns - dots));
+    cli_buf_add(out, mark, dots);
+}
+
 static void add(struct row *r, const char *text, size_t most)
 {
     size_t left = r->room - r->width, n = strlen(text), before = r->rows->text.n;
-    cli_text_cut(&r->rows->text, text, n, most < left ? most : left);
+    (r->unicode ? cli_text_cut : cut_plain)(&r->rows->text, text, n, most < left ? most : left);
     r->width += cli_text_width(r->rows->text.p + before, r->rows->text.n - before);
 }
 

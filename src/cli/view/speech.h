@@ -2,19 +2,16 @@
  * model_delta, which is no record. */
 #pragma once
 
-#include "cli/voice.h"
+#include "cli/view/voice.h"
 
 struct cli_speech {
     struct cli_voice voice;
-    char asked_op[24];   /* whose model was asked last, of those that are heard */
+    char asked_op[24];   /* whose model was asked last, of the agents that are shown */
     double asked, first; /* when, and when its first token came; 0: not yet */
     size_t bytes;        /* of it so far, also what it thinks */
     double wait,
-        rate; /* of the answer that is heard, or was last: seconds to its first token, tokens a second; 0: not known */
+        rate; /* of the answer that is shown, or was last: seconds to its first token, tokens a second; 0: not known */
 };
 
-/* A speech begins as zeros. `now` is a clock of seconds that is never 0. */
-void cli_speech_take(struct cli_speech *s, const char *type, const hocket_json *event, double now);
 /* "first token after 0.4 s, 31 tokens/s", as far as that is known; `comma` stands before each. */
 void cli_speech_pace(const struct cli_speech *s, const char *comma, struct cli_buf *out);
-void cli_speech_free(struct cli_speech *s);

@@ -1,14 +1,108 @@
-/* The feed from a run's events to a person on stderr: lines that stay, rows for what is under way,
- * warnings that are held back until it is clear that they are no part of the error that follows. */
+/* Shows a run's events to a person on stderr: permanent lines, and rows for current work. Warnings are held back
+ * until it is clear that no error follows which repeats them. */
 #include "cli/view/view.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "cli/lines.h"
+#include "cli/progress.h"
 #include "cli/signals.h"
 #include "cli/text.h"
 #include "cli/view/frame.h"
+#include "cli/view/speech.h"
+
+#define BYTES_A_TOKEN 4.0  /* until the reply says how many there were */
+#define SHORTEST      0.05 /* seconds in which a pace can be seen */
+
+static void on_request(struct cli_speech *s, const hocket_json *event, double now)
+{
+    const char *op = cli_member(event, "op");
+    cli_voice_model_request(&s->voice, event);
+    if (s->voice.speaks || cli_voice_is_muted(&s->voice, op))
+        return;
+    snprintf(s->asked_op, sizeof(s->asked_op), "%s", op);
+    s->asked = now;
+    s->first = s->wait = s->rate = 0;
+    s->bytes = 0;
+}
+
+static bool is_asked(const struct cli_speech *s, const hocket_json *event)
+{
+    return s->asked > 0 && strcmp(cli_member(event, "op"), s->asked_op) == 0;
+}
+
+static void set_rate(struct cli_speech *s, double tokens, double seconds)
+{
+    if (tokens > 0 && seconds >= SHORTEST)
+        s->rate = tokens / seconds;
+}
+
+static void on_delta(struct cli_speech *s, const hocket_json *event, double now)
+{
+    size_t n = 0;
+    hocket_json_text(hocket_json_get(event, "text"), "", &n);
+    cli_voice_model_delta(&s->voice, event);
+    if (!is_asked(s, event) || n == 0)
+        return;
+    if (s->first == 0) {
+        s->first = now;
+        s->wait = now - s->asked;
+    }
+    s->bytes += n;
+    set_rate(s, (double) s->bytes / BYTES_A_TOKEN, now - s->first);
+}
+
+static void on_reply(struct cli_speech *s, const hocket_json *event, double now)
+{
+    cli_voice_model_reply(&s->voice, event);
+    if (!is_asked(s, event) || s->first == 0)
+        return;
+    set_rate(s, hocket_json_number(hocket_json_get(hocket_json_get(event, "usage"), "output"), 0),
+        now - s->first);
+    s->asked = 0;
+}
+
+static void on_said(struct cli_speech *s, const hocket_json *event)
+{
+    if (strcmp(cli_member(event, "op"), s->voice.op) == 0)
+        cli_voice_forget(&s->voice);
+}
+
+/* A speech begins as zeros. `now` is a clock of seconds that is never 0. */
+static void speech_take(
+    struct cli_speech *s, const char *type, const hocket_json *event, double now)
+{
+    if (strcmp(type, "model_delta") == 0)
+        on_delta(s, event, now);
+    else if (strcmp(type, "model_request") == 0)
+        on_request(s, event, now);
+    else if (strcmp(type, "model_reply") == 0)
+        on_reply(s, event, now);
+    else if (strcmp(type, "agent_started") == 0)
+        cli_voice_agent_started(&s->voice, event);
+    else if (strcmp(type, "agent_finished") == 0)
+        cli_voice_agent_finished(&s->voice, event);
+    else if (strcmp(type, "facilitator_message") == 0) /* a line that stays says it */
+        on_said(s, event);
+}
+
+void cli_speech_pace(const struct cli_speech *s, const char *comma, struct cli_buf *out)
+{
+    if (s->wait > 0) {
+        cli_buf_addf(out, "%sfirst token after ", comma);
+        cli_text_seconds(out, s->wait);
+    }
+    if (s->rate > 0)
+        cli_buf_addf(out, "%s%.*f tokens/s", comma, s->rate < 10 ? 1 : 0, s->rate);
+}
+
+static void speech_free(struct cli_speech *s)
+{
+    cli_voice_free(&s->voice);
+    *s = (struct cli_speech){ 0 };
+}
 
 #define REDRAW_SECONDS 0.1
 
@@ -30,7 +124,7 @@ void cli_feed_start(struct cli_feed *f, struct cli_screen *screen, bool quiet, b
 void cli_feed_end(struct cli_feed *f)
 {
     cli_progress_free(&f->progress);
-    cli_speech_free(&f->speech);
+    speech_free(&f->speech);
     cli_buf_free(&f->warning);
     cli_buf_free(&f->reason);
 }
@@ -52,14 +146,8 @@ static void flush_warning(struct cli_feed *f)
     cli_buf_reset(&f->warning);
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-    return m > 0 && n >= m && strcmp(text + n - m, end) == 0;
-}
-
-/* The error of a run or a turn is told at its end; the warning of the agent that caused it is not
- * told twice. The one says "poet failed: why", the other "poet: why", or why alone. */
+/* The error of a run or a turn is printed at its end; the warning of the agent that caused it is not repeated. The
+ * one says "poet failed: why", the other "poet: why", or why alone. */
 static void drop_warning(struct cli_feed *f, const hocket_json *error)
 {
     static const char mark[] = " failed: ";
@@ -67,8 +155,8 @@ static void drop_warning(struct cli_feed *f, const hocket_json *error)
     const char *message = cli_member(error, "message"), *held = cli_buf_text(&f->warning);
     const char *why = strstr(held, mark);
     cli_text_show(&shown, message, strlen(message), false);
-    if (ends_with(held, cli_buf_text(&shown))
-        || (why && ends_with(cli_buf_text(&shown), why + strlen(mark))))
+    if ((shown.n > 0 && cli_text_ends(held, cli_buf_text(&shown)))
+        || (why && why[strlen(mark)] && cli_text_ends(cli_buf_text(&shown), why + strlen(mark))))
         cli_buf_reset(&f->warning);
     cli_buf_free(&shown);
 }
@@ -160,7 +248,7 @@ void cli_feed_event_at(struct cli_feed *f, const struct hocket_event *e, double 
     if (warning)
         tell_missing(f, event);
     if (!f->quiet) {
-        cli_speech_take(&f->speech, e->type, event, now);
+        speech_take(&f->speech, e->type, event, now);
         if (!e->again)
             report(f, e->type, event, now);
         cli_progress_take(&f->progress, e->type, event, now);

@@ -1,5 +1,4 @@
-/* From a run's events to what is told on stderr: permanent lines for what matters, rows of the
- * live view for what is going on. */
+/* Shows a run's events on stderr: permanent lines for what matters, rows of the live view for current work. */
 #pragma once
 
 #include "cli/progress.h"
@@ -32,8 +31,8 @@ void cli_feed_keep(struct cli_feed *f);
  * view when it is due. */
 void cli_feed_turn(struct cli_feed *f);
 
-/* "4 agents, 19 model calls, 7.2k tokens in, 1.3k out, 4.2 s", as the result's `usage` has it, and the name of the run, unless it is "": calls that
- * were cancelled have no reply, and count. `run`: its name, which stands behind; "": it is not kept. */
+/* "4 agents, 19 model calls, 7.2k tokens in, 1.3k out, 4.2 s", from the result's `usage`. Cancelled calls have no
+ * reply, and count. `run`: the name of the run, which follows; "": it is not kept. */
 void cli_feed_summary(struct cli_feed *f, const hocket_json *usage, const char *run);
 /* The same of what the feed has counted itself, for a run that took so long. */
 void cli_feed_counted(struct cli_feed *f, double seconds);

@@ -5,23 +5,219 @@
  *              └── again, until the run has ended
  *
  * It looks and never touches: nothing is claimed, written or answered here, and whoever has the run does not notice. */
+#include <hocket/hocket.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "cli/answer.h"
 #include "cli/command/command.h"
 #include "cli/exit.h"
 #include "cli/host/host.h"
+#include "cli/markdown/markdown.h"
 #include "cli/out.h"
 #include "cli/paper.h"
+#include "cli/progress.h"
+#include "cli/screen.h"
 #include "cli/signals.h"
 #include "cli/store.h"
 #include "cli/story/story.h"
 #include "cli/text.h"
 #include "cli/view/view.h"
-#include "cli/watch/asked.h"
+
+/* Questions of a watched run to people. An open question is printed with the command that answers it; an answered
+ * question is a line. A fold over the run's records. */
+
+struct cli_asked {
+    struct cli_asked_one {
+        char id[24];
+        bool told;
+        struct cli_buf who, text; /* shown */
+    } * list;                     /* what is open */
+    size_t count, cap;
+};
+
+/* Questions, approvals, inputs and signals by their ids. What a store says of them may be a stranger's: texts are shown, and
+ * of a list that grows without end the first are known. */
+
+/* Open at once; columns of a question in one line. */
+#define MAX_OPEN 1024
+#define BRIEF    200
+
+static void add_shown(struct cli_buf *out, const hocket_json *value)
+{
+    struct cli_buf shown = { 0 };
+    size_t n;
+    const char *text = hocket_json_text(value, "", &n);
+    cli_text_show(&shown, text, n, false);
+    cli_text_cut(out, cli_buf_text(&shown), shown.n, BRIEF);
+    cli_buf_free(&shown);
+}
+
+static void add_member(struct cli_buf *out, const hocket_json *event, const char *name)
+{
+    add_shown(out, hocket_json_get(event, name));
+}
+
+/* "q1: Which city?", "a2: may it call write_file {…}" */
+static void describe(struct cli_buf *out, const hocket_json *event)
+{
+    const hocket_json *questions = hocket_json_get(event, "questions");
+    add_member(out, event, "id");
+    cli_buf_adds(out, ":");
+    for (const hocket_json *q = hocket_json_first(questions); q; q = hocket_json_next(q)) {
+        cli_buf_adds(out, " ");
+        add_shown(out, q);
+    }
+    if (!*cli_member(event, "tool"))
+        return;
+    cli_buf_adds(out, " may it call ");
+    add_member(out, event, "tool");
+    cli_buf_adds(out, " ");
+    add_member(out, event, "arguments");
+}
+
+static struct cli_asked_one *find(const struct cli_asked *a, const char *id)
+{
+    for (size_t i = 0; i < a->count; i++)
+        if (strcmp(a->list[i].id, id) == 0)
+            return &a->list[i];
+    return NULL;
+}
+
+static void add(struct cli_asked *a, const hocket_json *event)
+{
+    const char *id = cli_member(event, "id");
+    size_t n = strlen(id);
+    if (n == 0 || n >= sizeof(a->list->id) || a->count == MAX_OPEN || find(a, id))
+        return;
+    if (a->count == a->cap) {
+        a->cap = a->cap ? 2 * a->cap : 8;
+        a->list = realloc(a->list, a->cap * sizeof(*a->list));
+        if (!a->list)
+            cli_nomem();
+    }
+    struct cli_asked_one *one = &a->list[a->count++];
+    *one = (struct cli_asked_one){ 0 };
+    memcpy(one->id, id, n);
+    add_member(&one->who, event, "agent");
+    describe(&one->text, event);
+}
+
+static void drop(struct cli_asked *a, struct cli_asked_one *one)
+{
+    size_t i = (size_t) (one - a->list);
+    cli_buf_free(&one->who);
+    cli_buf_free(&one->text);
+    memmove(one, one + 1, (--a->count - i) * sizeof(*one));
+}
+
+/* "q1 was answered: Lisbon", "a2 was answered: deny (not today)", "q3 is asked no more" */
+static void describe_end(struct cli_buf *out, const char *type, const hocket_json *event)
+{
+    bool approval = strcmp(type, "approval_answered") == 0;
+    add_member(out, event, "id");
+    if (strcmp(type, "question_withdrawn") == 0) {
+        cli_buf_adds(out, " is asked no more");
+        return;
+    }
+    cli_buf_adds(out, " was answered: ");
+    add_member(out, event, approval ? "decision" : "text");
+    if (!approval || !*cli_member(event, "reason"))
+        return;
+    cli_buf_adds(out, " (");
+    add_member(out, event, "reason");
+    cli_buf_adds(out, ")");
+}
+
+static void answered(struct cli_asked *a, struct cli_screen *screen, const char *type,
+    const hocket_json *event, bool again)
+{
+    struct cli_asked_one *one = find(a, cli_member(event, "id"));
+    struct cli_buf line = { 0 };
+    if (!one)
+        return;
+    if (!again) {
+        const char *who = one->who.n > 0 ? one->who.p : NULL;
+        if (!one->told)
+            cli_screen_line(screen, CLI_ASK, who, cli_buf_text(&one->text));
+        describe_end(&line, type, event);
+        cli_screen_line(screen, CLI_PLAIN, who, cli_buf_text(&line));
+        cli_buf_free(&line);
+    }
+    drop(a, one);
+}
+
+/* The conversation's own code prints inputs, and a signal is nobody's words. */
+static void taken(struct cli_asked *a, const hocket_json *event)
+{
+    struct cli_asked_one *one = find(a, cli_member(event, "id"));
+    if (one)
+        drop(a, one);
+}
+
+static bool is_one_of(const char *type, const char *const *list)
+{
+    while (*list && strcmp(*list, type) != 0)
+        list++;
+    return *list != NULL;
+}
+
+/* Takes a record. One that was printed before (`again`) makes no line. */
+static void asked_take(struct cli_asked *a, struct cli_screen *screen, const char *type,
+    const hocket_json *event, bool again)
+{
+    static const char *const opening[] = { "question_asked", "approval_requested",
+        "input_requested", "signal_requested", NULL };
+    static const char *const answering[] = { "question_answered", "approval_answered",
+        "question_withdrawn", NULL };
+    static const char *const taking[] = { "input_received", "signal_received", NULL };
+    if (is_one_of(type, opening))
+        add(a, event);
+    else if (is_one_of(type, answering))
+        answered(a, screen, type, event, again);
+    else if (is_one_of(type, taking))
+        taken(a, event);
+}
+
+/* Whether something is open that was not told. */
+static bool asked_untold(const struct cli_asked *a)
+{
+    for (size_t i = 0; i < a->count; i++)
+        if (!a->list[i].told)
+            return true;
+    return false;
+}
+
+/* Tells it; `open`: what the operation "answer" says of it. `id`: the run's, as commands are to have it. */
+static void asked_tell(
+    struct cli_asked *a, struct cli_screen *screen, const hocket_json *open, const char *id)
+{
+    struct cli_paper p;
+    cli_paper_start_on(&p, screen);
+    for (const hocket_json *q = hocket_json_first(open); q; q = hocket_json_next(q)) {
+        struct cli_asked_one *one = find(a, cli_member(q, "id"));
+        if (one && !one->told)
+            cli_story_open_one(&p, q, id);
+    }
+    cli_paper_end(&p);
+    for (size_t i = 0; i < a->count; i++)
+        a->list[i].told = true; /* what is not in the list was answered meanwhile */
+}
+
+/* All open questions are printed again: another process has the run now. */
+static void asked_forget(struct cli_asked *a)
+{
+    for (size_t i = 0; i < a->count; i++)
+        a->list[i].told = false;
+}
+
+static void asked_free(struct cli_asked *a)
+{
+    while (a->count > 0)
+        drop(a, &a->list[a->count - 1]);
+    free(a->list);
+}
 
 /* Seconds of one question to the store: it comes back earlier where there is something. */
 #define PATIENCE 30
@@ -46,14 +242,13 @@ struct watch {
 
 static const struct cli_option options[] = {
     { CLI_COUNT('n', "from", "N", struct watch, from, 1, INT64_MAX, 0,
-          "what it tells from record N on; all before only counts"),
+          "report from record N on; earlier records only count"),
         .expected = "the number of a record, from 1" },
-    { CLI_FLAG('j', "json", struct watch, json,
-        "its events on stdout, as lines of JSON, and nothing else") },
+    { CLI_FLAG('j', "json", struct watch, json, "only its events, on stdout as lines of JSON") },
     { CLI_FLAG(0, "no-wait", struct watch, no_wait,
-        "end where nobody goes on with it: parked (exit code 75) or cut off (1)") },
-    { CLI_FLAG('q', "quiet", struct watch, quiet, "questions, errors and the answer alone") },
-    { CLI_FLAG('v', "verbose", struct watch, verbose, "tool calls and model calls as well") },
+        "end if nobody continues the run: parked (exit code 75) or interrupted (1)") },
+    { CLI_FLAG('q', "quiet", struct watch, quiet, "only questions, errors and the answer") },
+    { CLI_FLAG('v', "verbose", struct watch, verbose, "also tool calls and model calls") },
     { CLI_FLAG(0, "no-color", struct watch, no_color,
         "no colours; NO_COLOR in the environment does the same") },
     { CLI_TEXT(0, "store", "FILE", struct watch, store, CLI_STORE_HELP) },
@@ -189,7 +384,7 @@ static void report(struct watch *w, const char *type, const hocket_json *event, 
         say_turn(w, event);
     else if (strcmp(type, "input_received") == 0 && !again && !w->quiet)
         say_input(w, event);
-    cli_asked_take(&w->asked, &w->screen, type, event, again || w->quiet);
+    asked_take(&w->asked, &w->screen, type, event, again || w->quiet);
 }
 
 /* A record may be anything. */
@@ -291,7 +486,7 @@ static void say_change(struct watch *w, const char *before, const hocket_json *r
 static bool tell_open(struct watch *w)
 {
     struct cli_buf args = { 0 };
-    if (!cli_asked_untold(&w->asked))
+    if (!asked_untold(&w->asked))
         return true;
     cli_buf_adds(&args, "{\"id\":");
     cli_buf_json(&args, w->name, strlen(w->name));
@@ -301,12 +496,12 @@ static bool tell_open(struct watch *w)
     if (!ok)
         return !w->left && w->result.status == HOCKET_ESTATE; /* it has ended meanwhile */
     hocket_json *open = hocket_json_parse(w->result.json.p, w->result.json.n, NULL);
-    cli_asked_tell(&w->asked, &w->screen, hocket_json_get(open, "waiting_for"), w->command.p);
+    asked_tell(&w->asked, &w->screen, hocket_json_get(open, "waiting_for"), w->command.p);
     hocket_json_free(open);
     return true;
 }
 
-/* All that there is was told. */
+/* Everything was printed. */
 static bool stand(struct watch *w, const hocket_json *run)
 {
     char before[sizeof(w->state)];
@@ -319,7 +514,7 @@ static bool stand(struct watch *w, const hocket_json *run)
     if (w->json || w->over)
         return !w->over && !(w->no_wait && rests);
     if (changed && rests)
-        cli_asked_forget(&w->asked);
+        asked_forget(&w->asked);
     if (!tell_open(w))
         return false;
     if (!w->at_work)
@@ -436,7 +631,7 @@ static int watch(struct watch *w)
         ;
     rc = finish(w);
     cli_feed_end(&w->feed);
-    cli_asked_free(&w->asked);
+    asked_free(&w->asked);
     cli_result_free(&w->result);
     cli_buf_free(&w->answer);
     cli_buf_free(&w->message);
@@ -460,14 +655,14 @@ static int main_watch(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cli_watch = {
     .name = "watch",
     .usage = "ID",
-    .summary = "follow a run that is kept: what it has done, and what it does, until it ends",
-    .about = "Shows a run as 'hocket run' shows its own, from any process of the same user: first "
-             "what it has\n"
-             "done, then what it does. What waits for a person is told with the command that "
-             "answers it. Where\n"
-             "nobody has the run it waits until somebody goes on with it. Ctrl-C leaves the run "
-             "alone. The exit\n"
-             "code is the run's.",
+    .summary = "follow a stored run until it ends",
+    .about =
+        "Shows a run of any process of the same user, as 'hocket run' shows its own: first its "
+        "past,\n"
+        "then its work. For a question it shows the command that answers it. If no process "
+        "executes\n"
+        "the run, it waits until somebody continues it. Ctrl-C does not affect the run. The exit\n"
+        "code is the run's.",
     .examples = "  hocket watch 01KANC3V0Q\n"
                 "  hocket watch 01KANC3V0Q --json | jq -c 'select(.type == \"tool_call\")'\n"
                 "  hocket watch 01KANC3V0Q --no-wait -q\n",

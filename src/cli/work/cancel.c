@@ -25,7 +25,7 @@ static void say(const struct cli_result *result)
     if (result->status < 0) {
         cli_result_complain(result, "cancel");
     } else if (hocket_json_bool(hocket_json_get(found, "told"), false)) {
-        fprintf(stderr, "hocket cancel: %s is told so, and is still %s\n", id,
+        fprintf(stderr, "hocket cancel: %s was asked to end, and is still %s\n", id,
             cli_member(found, "state"));
     } else {
         fprintf(stderr, "hocket cancel: %s is %s\n", id, cli_member(found, "state"));
@@ -69,14 +69,12 @@ static int main_cancel(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cli_cancel = {
     .name = "cancel",
     .usage = "ID…",
-    .summary = "end runs for good, whoever has them",
-    .about =
-        "The process that has a run hears it within a second, and ends what is under way; one that "
-        "nobody has\n"
-        "is ended here. So are the runs that it has submitted (hocket.submit). It cannot be "
-        "resumed; "
-        "what it\n"
-        "has told and done stays in the store.",
+    .summary = "cancel runs permanently, wherever they execute",
+    .about = "A running process reacts within a second and ends its work. A run without a process "
+             "ends at\n"
+             "once. Runs that it submitted (hocket.submit) are cancelled too. A cancelled run "
+             "cannot be\n"
+             "resumed; the store keeps its records.",
     .examples = "  hocket cancel 01KANC3V0Q\n"
                 "  hocket runs --state queued --json | jq -r '.runs[].id' | xargs hocket cancel\n",
     .options = options,

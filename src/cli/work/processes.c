@@ -1,8 +1,8 @@
-/* `hocket work --processes N`: a process beside that starts workers, and starts one again when it has ended without having been asked
- * to: at once the first time, then with growing pauses while it does not last.
+/* `hocket work --processes N`: a process that starts workers, and restarts one that ended unasked: at once the first
+ * time, then with growing pauses while it does not last.
  *
- *   SIGTERM, SIGINT ──> to all of them; it ends when they have. A third one: SIGKILL to those that are left
- *   SIGHUP ──> to all of them, which begin anew */
+ *   SIGTERM, SIGINT ──> to all workers; it ends when they have. A third one: SIGKILL to the rest
+ *   SIGHUP ──> to all workers, which restart */
 #include "cli/work/work.h"
 
 #include <errno.h>
@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "cli/exit.h"
+#include "cli/log/log.h"
 #include "cli/service/service.h"
 
 /* A pause after a short life: doubled from the first to the last. A life of LASTING seconds was none. */
@@ -61,7 +62,7 @@ int cli_work_begin(char **argv)
     if (path[0])
         execv(path, argv);
     execv("/proc/self/exe", argv);
-    fprintf(stderr, "hocket work: cannot start '%s': %s\n", path, strerror(errno));
+    cli_logf(CLI_LOG_ERROR, "hocket work: cannot start '%s': %s", path, strerror(errno));
     return CLI_EXIT_FAILED;
 }
 
@@ -71,7 +72,7 @@ int cli_work_begin(char **argv)
 static void become(const struct crew *c, pid_t parent)
 {
     sigset_t mask = c->before;
-    sigaddset(&mask, SIGINT); /* as cli_signals_hold: it may be told something before it hears */
+    sigaddset(&mask, SIGINT); /* as cli_signals_hold: a signal may come before its handler is set */
     sigaddset(&mask, SIGTERM);
     sigaddset(&mask, SIGHUP);
     sigprocmask(SIG_SETMASK, &mask, NULL);
@@ -94,7 +95,7 @@ static void start(const struct crew *c, struct worker *w)
     w->pid = pid > 0 ? pid : 0;
     w->due_ms = pid > 0 ? 0 : w->began_ms + LAST_MS / 10;
     if (pid < 0)
-        fprintf(stderr, "hocket work: cannot start a worker: %s\n", strerror(errno));
+        cli_logf(CLI_LOG_ERROR, "hocket work: cannot start a worker: %s", strerror(errno));
 }
 
 /* What is wrong with the options or the store is so for all of them, and the next time as well. */
@@ -106,13 +107,10 @@ static bool is_for_good(int status)
 
 static void say_end(pid_t pid, int status, int64_t pause_ms)
 {
-    if (WIFSIGNALED(status))
-        fprintf(
-            stderr, "hocket work: worker %d was ended by signal %d", (int) pid, WTERMSIG(status));
-    else
-        fprintf(stderr, "hocket work: worker %d has ended with code %d", (int) pid,
-            WEXITSTATUS(status));
-    fprintf(stderr, "; another one is started in %.1f s\n", (double) pause_ms / 1000);
+    bool killed = WIFSIGNALED(status);
+    cli_logf(CLI_LOG_WARNING, "hocket work: worker %d %s %d; another one is started in %.1f s",
+        (int) pid, killed ? "was ended by signal" : "has ended with code",
+        killed ? WTERMSIG(status) : WEXITSTATUS(status), (double) pause_ms / 1000);
 }
 
 static void send_signal(const struct crew *c, int signo)
@@ -139,7 +137,7 @@ static void ended(struct crew *c, struct worker *w, int status)
         w->over = true;
         int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
         if (c->stops == 1 && code == 128 + SIGTERM)
-            code = 0; /* it had not begun to hear */
+            code = 0; /* its handlers were not set yet */
         c->code = c->code ? c->code : code;
         if (c->stops == 0)
             stop(c);
@@ -178,7 +176,7 @@ static void hear(struct crew *c, const struct signalfd_siginfo *info)
         cli_notify("STOPPING=1", true);
 }
 
-/* Starts those that are due. Milliseconds until the next one is; -1: none is to come. */
+/* Starts workers that are due. Milliseconds until the next one is due; -1: none is. */
 static int start_due(const struct crew *c)
 {
     int64_t now = now_ms(), next = -1;

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/answer.h"
+#include "cli/markdown/markdown.h"
 #include "cli/command/command.h"
 #include "cli/exit.h"
 #include "cli/host/host.h"
@@ -194,14 +194,13 @@ static int main_wait(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cli_wait = {
     .name = "wait",
     .usage = "ID…",
-    .summary = "wait for runs that others do, and print their answers",
+    .summary = "wait for runs, and print their answers",
     .about =
-        "Prints what a run came to, once it has ended, whoever does it: a worker, or another "
+        "Prints a run's result once it has ended, whoever executes it: a worker, or another "
         "process.\n"
-        "Of several runs one after the other; the exit code is that of the first that failed. A "
-        "run that\n"
-        "waits for a person is not waited for (exit code 75): hocket answer, then hocket wait "
-        "again.",
+        "With several runs it prints one after the other; the exit code is that of the first\n"
+        "failure. It does not wait for a run that waits for a person (exit code 75): use hocket\n"
+        "answer, then hocket wait again.",
     .examples = "  hocket wait 01KANC3V0Q\n"
                 "  hocket wait --timeout 600 --json 01KANC3V0Q 01KANC3V5T\n"
                 "  id=$(hocket run --detach agents \"Two days in Rome\") && hocket wait $id\n",

@@ -1,9 +1,9 @@
-/* `hocket work`: does the runs that were submitted to a store, until a signal comes. The operation "work" does it; here are the
- * options, the signals, what is told and what systemd hears.
+/* `hocket work`: does the runs that were submitted to a store, until a signal comes. The operation "work" does it;
+ * this file has the options, the signals, the lines that it prints and the messages to systemd.
  *
- *   working ──> READY=1 (and while the store is waited for in the beginning)
- *                              SIGTERM, SIGINT ──> the answer "shutdown": what is under way ends, each run is given back
- *   a run's end ──> a line     a second one ──> at once          SIGHUP ──> the same, and then the program begins anew */
+ *   working ──> READY=1 (and while it waits for the store in the beginning)
+ *                              SIGTERM, SIGINT ──> the answer "shutdown": open calls end, each run is given back
+ *   a run's end ──> a line     a second one ──> at once          SIGHUP ──> the same, and then the program restarts */
 #include "cli/work/work.h"
 
 #include <errno.h>
@@ -16,6 +16,7 @@
 #include "cli/command/command.h"
 #include "cli/exit.h"
 #include "cli/host/host.h"
+#include "cli/log/log.h"
 #include "cli/out.h"
 #include "cli/progress.h"
 #include "cli/service/service.h"
@@ -23,7 +24,7 @@
 #include "cli/store.h"
 #include "cli/text.h"
 
-/* Code that lets nothing else go on for so long is broken into. */
+/* Code that blocks everything else for so long is interrupted. */
 #define STUCK 30
 
 struct work {
@@ -47,29 +48,29 @@ static int read_pool(void *args, const char *command, const char *name, const ch
 }
 
 static const struct cli_option options[] = {
-    { CLI_OWN('p', "pool", "NAME", read_pool,
-        "take runs of this pool (default); can be given several times") },
+    { CLI_OWN('p', "pool", "NAME", read_pool, "take runs of this pool (default); repeatable") },
     { CLI_COUNT('n', "runs", "N", struct work, runs, 1, 10000, 8,
-        "runs at once in each process, at most (8)") },
+        "the most runs at once in each process (8)") },
     { CLI_COUNT(0, "processes", "N", struct work, processes, 0, 1024, 1,
-        "so many processes (1), each with --runs of its own; 0: one for each core") },
+        "the number of processes (1), each with its own --runs; 0: one for each core") },
     { CLI_NUMBER(0, "grace", "SECONDS", struct work, service.grace, 0, CLI_MOST_SECONDS, 60,
         "seconds, as in 60",
-        "how long calls that are under way may take after SIGTERM (60); what is not done by\n"
-        "then is made again by whoever goes on") },
-    { CLI_TEXT(
-        'C', "workdir", "DIR", struct work, workdir, "where the tools of runs work, else here") },
+        "how long active calls may take after SIGTERM (60); unfinished ones are made again by\n"
+        "the next worker") },
+    { CLI_TEXT('C', "workdir", "DIR", struct work, workdir,
+        "the folder for tools; default: the current one") },
     { CLI_TEXT(0, "store", "FILE", struct work, store, CLI_STORE_HELP) },
     { CLI_TEXT(0, "durability", "normal|full", struct work, durability,
-        "normal: what is kept survives the end of the process (the default); full: a loss of\n"
-        "power, too, before a tool changes anything") },
+        "normal (the default): stored data survives the end of the process; full: also a loss\n"
+        "of power, before a tool changes anything") },
     { CLI_FLAG(0, "trust", struct work, trust,
-        "runs that were begun elsewhere, or by others, may bring their own code (scripts,\n"
-        "providers.yaml, MCP servers); without it only code that you have trusted runs") },
+        "runs of other users or machines may bring their own code (scripts, providers.yaml,\n"
+        "MCP servers); without it only code that you have trusted runs") },
     { CLI_FLAG('j', "json", struct work, json, "each event as a line of JSON on stdout") },
+    { CLI_OWN(0, "log-format", "text|json", cli_read_log_format, CLI_LOG_FORMAT_HELP) },
     { CLI_FLAG('q', "quiet", struct work, quiet, "no line for each run") },
     { CLI_FLAG('v', "verbose", struct work, verbose,
-        "a line for each run, also where stderr is no terminal") },
+        "a line for each run, also if stderr is no terminal") },
     { 0 },
 };
 
@@ -91,6 +92,8 @@ static void add_end(struct cli_buf *line, const hocket_json *event)
         cli_buf_adds(line, "done after ");
     else if (strcmp(outcome, "given_back") == 0)
         cli_buf_adds(line, "given back after ");
+    else if (strcmp(outcome, "parked") == 0)
+        cli_buf_adds(line, "waits for an answer after ");
     else if (strcmp(code, "parked") == 0)
         cli_buf_adds(line, "put away after ");
     else if (strcmp(code, "cancelled") == 0)
@@ -121,15 +124,39 @@ static void add_taken(struct cli_buf *line, const hocket_json *event)
         cli_buf_addf(line, " (workers in a row that were lost with it: %lld)", (long long) attempt);
 }
 
+/* Whoever is to do something, now or in the morning, finds it by the level. */
+static enum cli_log_level level_of(const hocket_json *event)
+{
+    const char *outcome = cli_member(event, "outcome"), *code = cli_member(event, "code");
+    if (strcmp(outcome, "failed") == 0)
+        return CLI_LOG_ERROR;
+    bool good = !*code || strcmp(code, "ok") == 0 || strcmp(outcome, "given_back") == 0
+                || strcmp(outcome, "waiting") == 0 || strcmp(code, "cancelled") == 0;
+    return good ? CLI_LOG_INFO : CLI_LOG_WARNING;
+}
+
 static void say_run(const char *type, const hocket_json *event)
 {
     struct cli_buf line = { 0 };
-    cli_buf_addf(&line, "%s  ", cli_member(event, "id"));
+    const char *id = cli_member(event, "id");
+    if (!cli_log_is_on())
+        cli_buf_addf(&line, "%s  ", id);
     if (strcmp(type, "run_taken") == 0)
         add_taken(&line, event);
     else
         add_end(&line, event);
-    fprintf(stderr, "%s\n", line.p);
+    cli_log(level_of(event), id, NULL, line.p);
+    cli_buf_free(&line);
+}
+
+static void say_unlimited(const hocket_json *event)
+{
+    struct cli_buf line = { 0 };
+    const char *id = cli_member(event, "id");
+    if (!cli_log_is_on())
+        cli_buf_addf(&line, "%s  ", id);
+    add_shown(&line, cli_member(event, "message"), 400);
+    cli_log(CLI_LOG_WARNING, id, NULL, line.p);
     cli_buf_free(&line);
 }
 
@@ -137,11 +164,11 @@ static void say_store(const char *type, const hocket_json *event)
 {
     struct cli_buf line = { 0 };
     if (strcmp(type, "store_back") == 0) {
-        fprintf(stderr, "hocket work: the store is there again\n");
+        cli_log(CLI_LOG_INFO, NULL, NULL, "hocket work: the store is there again");
         return;
     }
     add_shown(&line, cli_member(event, "message"), 400);
-    fprintf(stderr, "hocket work: no work can be looked for, and it is tried again: %s\n",
+    cli_logf(CLI_LOG_WARNING, "hocket work: no work can be looked for, and it is tried again: %s",
         cli_buf_text(&line));
     cli_buf_free(&line);
 }
@@ -153,10 +180,10 @@ static void say_working(const hocket_json *event)
     for (size_t i = 0; i < hocket_json_count(pools); i++)
         cli_buf_addf(
             &line, "%s%s", i > 0 ? ", " : "", hocket_json_text(hocket_json_at(pools, i), "", NULL));
-    fprintf(stderr, "working: pool %s, %lld runs at once\n", cli_buf_text(&line),
+    cli_logf(CLI_LOG_INFO, "working: pool %s, %lld runs at once", cli_buf_text(&line),
         (long long) hocket_json_int(hocket_json_get(event, "runs"), 0));
-    fprintf(stderr,
-        "Whoever may write into the store may run Lua on its workers, with their rights.\n");
+    cli_log(CLI_LOG_INFO, NULL, NULL,
+        "Whoever may write into the store may run Lua on its workers, with their rights.");
     cli_buf_free(&line);
 }
 
@@ -167,7 +194,9 @@ static void say(const struct work *w, const char *type, const hocket_json *event
         say_store(type, event);
     else if (strcmp(type, "working") == 0 && !w->quiet)
         say_working(event);
-    else if (is_run && !w->quiet && (w->verbose || isatty(STDERR_FILENO)))
+    else if (strcmp(type, "run_unlimited") == 0 && !w->quiet)
+        say_unlimited(event);
+    else if (is_run && !w->quiet && (w->verbose || cli_log_is_on() || isatty(STDERR_FILENO)))
         say_run(type, event);
 }
 
@@ -179,7 +208,7 @@ static void on_event(hocket_host *host, uint64_t run, const struct hocket_event 
     if (w->json)
         cli_out_json(e->json, e->json_len);
     hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);
-    if (!w->json)
+    if (!w->json || cli_log_is_on())
         say(w, e->type, event);
     if (strcmp(e->type, "working") == 0 || strcmp(e->type, "store_awaited") == 0)
         cli_notify("READY=1", true);
@@ -227,8 +256,8 @@ static int start(struct work *w)
     return rc;
 }
 
-/* The program that is there now, with all that it reads, from the folder where this one began. Unless the end is asked for: what
- * comes from here on the next one hears. */
+/* Restarts the program file as it is now, with everything that it reads, from the folder where this one began. Not after a
+ * request to end: later signals are for the next program. */
 static int begin_anew(const struct work *w, char **argv)
 {
     cli_signals_hold();
@@ -237,7 +266,7 @@ static int begin_anew(const struct work *w, char **argv)
         return CLI_EXIT_DONE;
     if (w->began_in < 0 || fchdir(w->began_in) == 0)
         return cli_work_begin(argv);
-    fprintf(stderr, "hocket work: cannot begin anew where it began: %s\n", strerror(errno));
+    cli_logf(CLI_LOG_ERROR, "hocket work: cannot begin anew where it began: %s", strerror(errno));
     return CLI_EXIT_FAILED;
 }
 
@@ -265,21 +294,21 @@ static int main_work(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cli_work = {
     .name = "work",
     .usage = "[--pool NAME…]",
-    .summary = "do the runs that were submitted to a store",
+    .summary = "execute runs that were submitted to a store",
     .about =
-        "Takes runs that 'hocket run --detach' and hocket.submit have put into the store, several "
-        "at once, until\n"
-        "a signal comes; any number of workers may do so, on one machine with a file, on several "
-        "with\n"
-        "PostgreSQL. A run brings its agents and scripts along; keys, programs, and the files that "
-        "tools work\n"
-        "on are the worker's. What another worker has lost is taken over and goes on from its "
-        "log.\n"
+        "Takes runs from 'hocket run --detach' and hocket.submit out of the store, several at "
+        "once,\n"
+        "until a signal arrives. There may be any number of workers: on one machine with a file, "
+        "on\n"
+        "several with PostgreSQL. A run brings its agents and scripts along; keys, programs, and "
+        "the\n"
+        "files for tools are the worker's own. A worker takes over runs that others lost, and\n"
+        "continues them from their logs.\n"
         "\n"
-        "SIGTERM and Ctrl-C: nothing more is taken, calls that are under way end, and each run is "
-        "given back.\n"
-        "A second one ends at once. SIGHUP: the same, and then it begins anew.\n"
-        "A worker does what stands in its store, with its rights: whoever may write there may run "
+        "After SIGTERM or Ctrl-C it takes no more runs, lets active calls finish, and gives each "
+        "run\n"
+        "back. A second signal ends it at once. SIGHUP does the same, and then restarts it.\n"
+        "A worker runs what is in its store, with its own rights: whoever may write there may run\n"
         "Lua here.",
     .examples = "  hocket work\n"
                 "  hocket work --pool gpu --runs 32 --store postgres://hocket@db.example/app\n"

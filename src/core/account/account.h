@@ -5,8 +5,8 @@
  *                          └── logistics (dispatch)
  *
  * What is used is added to its own account and to all above it, so every total is exact at any
- * time. Beyond `keep` accounts, those that are closed go into the one above them: the sums stay,
- * only the detail is gone. Limits on it stand in the second half. No clock: time is an argument. */
+ * time. Beyond `keep` accounts, closed accounts are merged into their parents: the sums stay, only
+ * the detail is lost. Limits on it stand in the second half. No clock: time is an argument. */
 #pragma once
 
 #include "base/buf.h"
@@ -18,7 +18,7 @@
 
 struct hocket__accounts;
 
-/* ENOMEM. `keep`: accounts that are kept apart, at least 1; those that are open are always kept. */
+/* ENOMEM. `keep`: how many accounts are kept apart, at least 1; open ones are always kept. */
 int hocket__accounts_new(
     const struct hocket_allocator *a, size_t keep, int64_t now_ms, struct hocket__accounts **out);
 void hocket__accounts_free(struct hocket__accounts *s); /* NULL is fine */
@@ -28,8 +28,8 @@ struct hocket__account_names {
     struct hocket__str op, agent, trigger; /* the trigger: why it is at work, "delegate" */
 };
 
-/* Opens an account below another, which may be closed: one that is not known any more stands for
- * the root. Returns its id, or 0 when memory is out. */
+/* Opens an account below another, which may be closed. A forgotten parent means the root. Returns
+ * its id, or 0 when memory is out. */
 uint64_t hocket__account_open(struct hocket__accounts *s, uint64_t parent,
     const struct hocket__account_names *names, int64_t now_ms);
 /* Ends its time, and gives back what it still reserves. Once: further calls do nothing. */
@@ -171,7 +171,7 @@ int64_t hocket__budget_time(const struct hocket__accounts *s, uint64_t account, 
 
 /* Lets an account use so much more, which is set aside by those above it until it is taken back or the account is closed; a
  * kind of which it had no limit has one from now on. HOCKET__NO_LIMIT: not of this kind. Of the root there is nobody above.
- * Not looked at is whether those above have so much. ENOMEM, ENOTFOUND. */
+ * It does not check whether those above have so much. ENOMEM, ENOTFOUND. */
 int hocket__budget_lend(
     struct hocket__accounts *s, uint64_t account, const int64_t amount[HOCKET__BUDGET_KINDS]);
 

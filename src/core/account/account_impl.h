@@ -27,7 +27,7 @@ struct hocket__account {
     size_t agent_at, trigger_at, names_size;
     struct hocket__usage_sum own, total;
     int64_t opened_ms, closed_ms;
-    /* Of its own calls, from which is told what the next one may need. */
+    /* Its own calls, from which the need of the next one is estimated. */
     int64_t last_tokens, last_guess, asked_guess, most_output;
     int64_t kept[HOCKET__BUDGET_KINDS]; /* reserved for its last answer */
     struct hocket__limits *limits;
@@ -100,5 +100,5 @@ void hocket__budget_unhold(struct hocket__accounts *s, uint32_t n, int64_t amoun
 /* What was set aside for `n` and is used now is not reserved any more by those above. */
 void hocket__budget_use(
     struct hocket__accounts *s, uint32_t n, const struct hocket__usage_sum *used);
-/* Gives back all that `n` reserves. */
+/* Gives back everything that `n` reserves. */
 void hocket__budget_return(struct hocket__accounts *s, uint32_t n);

@@ -1,5 +1,5 @@
-/* Verdicts before a call, and holds while it is under way. Nothing here knows what a token is:
- * a caller estimates, and is told what there is room for.
+/* Verdicts before a call, and holds while it is under way. Nothing here knows what a token is: a caller estimates,
+ * and gets a verdict on its estimate.
  *
  * Two figures go into a verdict: what the call may need at most (held, so that calls side by
  * side cannot together pass the limit) and what is expected of it (by which it is decided

@@ -79,19 +79,22 @@ void hocket__budget_use(
     }
 }
 
+/* Those below it may go on. Nothing is set aside for them any more: from here on the accounts above hold what they hold. */
 void hocket__budget_return(struct hocket__accounts *s, uint32_t n)
 {
     struct hocket__account *c = &s->list[n];
-    int64_t aside[KINDS] = { 0 };
+    struct hocket__limits *l = c->limits;
+    int64_t back[KINDS] = { 0 };
     if (!c->limited)
         return;
     hocket__budget_unhold(s, n, c->kept);
-    for (int k = 0; k < KINDS; k++)
-        if (c->limits && c->limits->aside[k] > 0) {
-            aside[k] = c->limits->aside[k];
-            c->limits->aside[k] = 0;
-        }
-    hocket__budget_unhold(s, c->parent, aside);
+    for (int k = 0; l && k < KINDS; k++) {
+        if (l->aside[k] == HOCKET__NO_LIMIT)
+            continue;
+        back[k] = l->aside[k] - l->held[k];
+        l->aside[k] = HOCKET__NO_LIMIT;
+    }
+    hocket__budget_unhold(s, c->parent, back);
 }
 
 /* ---- Limits ------------------------------------------------------------------------ */

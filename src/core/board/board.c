@@ -116,6 +116,12 @@ void hocket__board_free(struct hocket__board *b)
     hocket__free(b->a, b, sizeof(*b));
 }
 
+void hocket__board_allow(struct hocket__board *b, size_t n)
+{
+    size_t most = b->count + n;
+    b->max_tasks = most < HOCKET__ID_MAX ? most : HOCKET__ID_MAX;
+}
+
 void hocket__board_set_number(struct hocket__board *b, int64_t number)
 {
     b->emitter.number = number;
@@ -194,8 +200,7 @@ int hocket__board_add_tasks(struct hocket__board *b, struct hocket__str agent,
     return 0;
 }
 
-/* The texts that an update brings, copied before anything is told: of a record that is out the
- * copies have to be there. */
+/* Copies the texts of an update before any record is written: a written record must find its copies. */
 struct texts {
     struct hocket__str completed_by, error, result;
 };

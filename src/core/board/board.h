@@ -81,8 +81,10 @@ int hocket__board_new(const struct hocket_allocator *a, const struct hocket__boa
     struct hocket__board **out, struct hocket_error *err);
 void hocket__board_free(struct hocket__board *b);
 
-/* The board's number among those of a run, from 1, by which its records are told from the others'. 0: none. */
+/* The board's number in its run, from 1, which marks its records. 0: none. */
 void hocket__board_set_number(struct hocket__board *b, int64_t number);
+/* From now on n more tasks may be created on it, whatever limit it had. */
+void hocket__board_allow(struct hocket__board *b, size_t n);
 int64_t hocket__board_number(const struct hocket__board *b);
 
 /* ---- Reading ----------------------------------------------------------- */
@@ -106,7 +108,7 @@ int hocket__board_read(const struct hocket__board *b, const struct hocket__ids *
 
 /* ---- Changing ---------------------------------------------------------- */
 
-/* All of these may return ENOMEM, what emit returned, and ESTATE from inside emit. */
+/* The functions below may return ENOMEM, what emit returned, and ESTATE from inside emit. */
 
 struct hocket__task_spec {
     struct hocket__str text, assigned_to, active_form;
@@ -135,12 +137,11 @@ struct hocket__completion {
     bool already;   /* it was done before; nothing has changed */
 };
 
-/* `agent`, which was sent to work on `own`, says that task `id` is done. Its own
- * are those of `own` that are assigned to it. An id that is none of them is taken
- * for a slip and corrected when exactly one of its own is open; otherwise it is
- * refused (EINVAL) with the list of those that are open. Its own task that is done
- * is fine (`already`, the first result stands); one that failed, was skipped or
- * cancelled is ESTATE. Where none of `own` is running then, the next one that waits is. `by` is who has done it in the agent's place; empty: the agent
+/* `agent`, which was sent to work on `own`, reports task `id` as done. The agent owns the tasks of `own` that are
+ * assigned to it. Another id counts as a slip, and is corrected, when the agent owns exactly one open task. Otherwise
+ * it is refused (EINVAL) with the list of the open tasks. A task of its own that is done already is no error
+ * (`already`, the first result stands). A failed, skipped or cancelled one is ESTATE. If none of `own` is running
+ * afterwards, the next waiting one becomes running. `by`: who did the task in the agent's place; empty: the agent
  * itself. `result` may be empty, *out is filled on success. */
 int hocket__board_complete(struct hocket__board *b, struct hocket__str agent, struct hocket__str by,
     struct hocket__ids own, int64_t id, struct hocket__str result, struct hocket__completion *out,
@@ -155,12 +156,12 @@ int hocket__board_skip(struct hocket__board *b, struct hocket__str agent, int64_
 int hocket__board_cancel(struct hocket__board *b, struct hocket__str agent, int64_t id,
     struct hocket__str cause, struct hocket_error *err);
 
-/* The safety net, when `agent` has ended its work on `own`, the tasks of one hocket__board_start. On `success` what it
- * left open of its own is done, completed_by "auto". Otherwise all of its own fail with `error`: what is open, and
- * what it completed before it failed, which keeps completed_by and result. Tasks of others and those that failed, were
- * skipped or cancelled stay as they are. Returns how many were changed, with their ids in
- * `settled` (may be NULL, else room for own.n): on success each is worth a warning. When
- * emit refuses one, those before it are settled already. */
+/* The safety net, when `agent` has ended its work on `own`, the tasks of one hocket__board_start. On `success` its own
+ * open tasks become done, completed_by "auto". Otherwise its own tasks fail with `error`: the open ones, and the ones
+ * that it completed before it failed, which keep completed_by and result. Tasks of others, and failed, skipped or
+ * cancelled tasks, stay as they are. Returns how many were changed, with their ids in `settled` (may be NULL, else
+ * room for own.n): on success each is worth a warning. When emit refuses one, the tasks before it are settled
+ * already. */
 int hocket__board_settle(struct hocket__board *b, struct hocket__str agent, struct hocket__ids own,
     bool success, struct hocket__str error, int64_t *settled, struct hocket_error *err);
 

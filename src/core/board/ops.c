@@ -1,5 +1,5 @@
-/* The operations of the board: who may do what, and what a model is told when
- * it may not. What they do is in board.c. */
+/* The operations of the board: who may do what, and the message for a model that may not. board.c has what they
+ * do. */
 #include "core/board/board.h"
 
 #include <inttypes.h>

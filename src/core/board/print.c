@@ -64,8 +64,7 @@ static void print_task(
     hocket__jw_close(out, '}');
 }
 
-/* All that are unknown are named at once; a model that is told of one would ask again with the next
- * wrong one. */
+/* Names all unknown tasks at once: after an error about one a model would ask again with the next wrong one. */
 static int check_ids(
     const struct hocket__board *b, struct hocket__ids ids, struct hocket_error *err)
 {

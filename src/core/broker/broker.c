@@ -1,4 +1,4 @@
-/* Making a broker, and all that is read of it or dropped from it.
+/* Making a broker, and everything that is read of it or dropped from it.
  *
  * Data: a record for each job belongs to the store, a node for each record to us (job->node);
  * a run exists while it has nodes. All lists are linked through the nodes, so taking a job out
@@ -24,15 +24,16 @@ struct hocket__broker_options hocket__broker_options_default(void)
 }
 
 int hocket__broker_new(const struct hocket_allocator *a,
-    const struct hocket__broker_options *options, struct hocket__job_store *store,
-    const struct hocket__broker_hooks *hooks, struct hocket__broker **out)
+    const struct hocket__broker_options *options, const struct hocket__broker_hooks *hooks,
+    struct hocket__broker **out)
 {
     struct hocket__broker *b = hocket__zero(a, sizeof(*b));
-    if (!b)
+    if (!b || hocket__job_store_new(a, &b->store) < 0) {
+        hocket__free(a, b, sizeof(*b));
         return HOCKET_ENOMEM;
+    }
     b->a = a;
     b->options = options ? *options : hocket__broker_options_default();
-    b->store = store;
     if (hooks)
         b->hooks = *hooks;
     hocket__queue_init(&b->queue, a, b->options.max_running);
@@ -45,15 +46,9 @@ int hocket__broker_new(const struct hocket_allocator *a,
     return 0;
 }
 
-/* The store may live on and be loaded by another broker: its records lose their node, and
- * stay. */
-static int free_node(struct hocket__job *job, void *ud)
+static void free_node(struct hocket__job *job, void *ud)
 {
-    struct hocket__node *n = job->node;
-    job->node = NULL;
-    if (n)
-        hocket__node_free(ud, n);
-    return 0;
+    hocket__node_free(ud, job->node);
 }
 
 void hocket__broker_free(struct hocket__broker *b)
@@ -61,11 +56,24 @@ void hocket__broker_free(struct hocket__broker *b)
     if (!b)
         return;
     hocket__waits_free(b);
-    b->store->ops->list(b->store, HOCKET__STATES_ALL, free_node, b);
+    hocket__job_store_each(b->store, free_node, b);
+    hocket__job_store_free(b->store);
     hocket__queue_deinit(&b->queue);
     hocket__heap_deinit(&b->timers);
     hocket__map_deinit(&b->runs);
     hocket__free(b->a, b, sizeof(*b));
+}
+
+uint64_t hocket__broker_last_id(const struct hocket__broker *b)
+{
+    return hocket__job_store_ids(b->store, 0) - 1;
+}
+
+void hocket__broker_pass_ids(struct hocket__broker *b, uint64_t last)
+{
+    uint64_t next = hocket__job_store_ids(b->store, 0);
+    if (last >= next)
+        hocket__job_store_ids(b->store, (size_t) (last - next + 1));
 }
 
 int hocket__broker_limit(
@@ -88,7 +96,7 @@ void hocket__broker_stop_accepting(struct hocket__broker *b)
 
 struct hocket__node *hocket__node_find(const struct hocket__broker *b, uint64_t id)
 {
-    struct hocket__job *job = id ? b->store->ops->get(b->store, id) : NULL;
+    struct hocket__job *job = id ? hocket__job_store_get(b->store, id) : NULL;
     return job ? job->node : NULL;
 }
 
@@ -166,7 +174,6 @@ size_t hocket__broker_take_finished(
         struct hocket__node *n = hocket__container_of(done->next, struct hocket__node, in_done);
         hocket__list_del(&n->in_done);
         n->job->delivered = true;
-        b->store->ops->changed(b->store, n->job);
         ids[count++] = n->job->id;
     }
     return count;
@@ -184,7 +191,6 @@ int hocket__broker_mark_read(struct hocket__broker *b, uint64_t id, struct hocke
         return 0;
     hocket__list_del(&n->in_done);
     n->job->delivered = true;
-    b->store->ops->changed(b->store, n->job);
     return 1;
 }
 
@@ -224,7 +230,7 @@ void hocket__node_drop(struct hocket__broker *b, struct hocket__node *n)
     /* taken first: `del` frees the record, and drop_cb may only run when nothing of it is left */
     void *ud = job->ud;
     hocket__node_free(b, n);
-    b->store->ops->del(b->store, job);
+    hocket__job_store_del(b->store, job);
     if (b->hooks.drop_cb)
         b->hooks.drop_cb(ud, b->hooks.ud);
 }

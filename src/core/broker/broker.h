@@ -14,12 +14,11 @@
  *     SKIPPED: a dependency did not complete.
  *     CANCELLED, FAILED (a deadline): from any state that is not final.
  *
- * What comes next, and what limits it, is said in queue.h; what stores
- * have to do, in store.h.
+ * queue.h says what comes next, and what limits it.
  *
  * What it guarantees:
  * - An illegal transition is refused with ESTATE and changes nothing. So is a
- *   call with an old fencing number: after a lost lease, a retry or a
+ *   call with an old fencing number: after a retry or a
  *   cancellation the old worker cannot touch the job any more.
  * - Each job has exactly one final event. When it becomes final, or its attempt
  *   ends and is retried, what it started and has not ended is cancelled, all
@@ -99,19 +98,16 @@ struct hocket__broker_hooks {
     hocket__broker_drop_cb drop_cb; /* may be NULL; not called by hocket__broker_free */
 };
 
-/* The store is borrowed, and outlives the broker. NULL options: the default. */
+/* NULL options: the default. */
 int hocket__broker_new(const struct hocket_allocator *a,
-    const struct hocket__broker_options *options, struct hocket__job_store *store,
-    const struct hocket__broker_hooks *hooks, struct hocket__broker **out);
-/* Emits nothing; the jobs stay in the store as they are. */
+    const struct hocket__broker_options *options, const struct hocket__broker_hooks *hooks,
+    struct hocket__broker **out);
+/* Emits nothing. */
 void hocket__broker_free(struct hocket__broker *b);
 
-/* Takes in what the store holds, once, before anything is submitted: queues,
- * timers, trees and undelivered results are as they were. Leases go on; a job
- * whose lease has run out is retried by the next `expire`. Emits nothing, but
- * for a skip that the store had not written any more. On an error (ENOMEM,
- * ELIMIT, EPARSE: contradictory records) free the broker. */
-int hocket__broker_load(struct hocket__broker *b, struct hocket_error *err);
+/* The last id that it gave; and that every later one is larger than `last`. */
+uint64_t hocket__broker_last_id(const struct hocket__broker *b);
+void hocket__broker_pass_ids(struct hocket__broker *b, uint64_t last);
 
 /* How many may hold a slot under this name; HOCKET__UNLIMITED forgets the
  * limit. From now on: what runs already is left alone. */
@@ -160,13 +156,8 @@ struct hocket__claim {
     bool resumed;   /* a parent that goes on; otherwise an attempt to start */
 };
 
-/* The next job to start or to go on: 1 and *out, 0 when there is none (for now),
- * or what the store said. Call `expire` first. The lease ends at lease_ms
- * (HOCKET__NEVER: never); a parent that goes on keeps its lease. */
-int hocket__broker_next(struct hocket__broker *b, int64_t now_ms, uint64_t owner, int64_t lease_ms,
-    struct hocket__claim *out);
-/* The store says that a job which `claim` refused can be had again. */
-int hocket__broker_offer(struct hocket__broker *b, uint64_t id, struct hocket_error *err);
+/* The next job to start or to continue; false: there is none for now. Call `expire` first. */
+bool hocket__broker_next(struct hocket__broker *b, int64_t now_ms, struct hocket__claim *out);
 
 int hocket__broker_complete(struct hocket__broker *b, uint64_t id, uint64_t fence, int64_t now_ms,
     struct hocket__str result, struct hocket__str usage, struct hocket_error *err);
@@ -178,8 +169,6 @@ int hocket__broker_abandon(struct hocket__broker *b, uint64_t id, uint64_t fence
  * next attempt comes after random % (backoff + 1) milliseconds. */
 int hocket__broker_fail(struct hocket__broker *b, uint64_t id, uint64_t fence, int64_t now_ms,
     uint64_t random, const struct hocket__job_outcome *outcome, struct hocket_error *err);
-int hocket__broker_heartbeat(struct hocket__broker *b, uint64_t id, uint64_t fence,
-    int64_t lease_ms, struct hocket_error *err);
 int hocket__broker_park(
     struct hocket__broker *b, uint64_t id, uint64_t fence, struct hocket_error *err);
 int hocket__broker_unpark(
@@ -188,7 +177,7 @@ int hocket__broker_unpark(
 /* Cancels a job and all below it. ESTATE when it is final already. */
 int hocket__broker_cancel(
     struct hocket__broker *b, uint64_t id, int64_t now_ms, struct hocket_error *err);
-/* Takes nothing in from now on: submit says ECLOSED. What there is goes on. */
+/* Accepts no new jobs from now on: submit says ECLOSED. Jobs that are there continue. */
 void hocket__broker_stop_accepting(struct hocket__broker *b);
 /* All of a run, or of everything (run 0). Returns how many were named so, those
  * below them included. */
@@ -196,8 +185,8 @@ size_t hocket__broker_cancel_all(struct hocket__broker *b, uint64_t run, int64_t
 /* Everything fails, with a status and its text: nobody works on it any more. Allocates nothing. */
 void hocket__broker_fail_all(struct hocket__broker *b, int64_t now_ms, int status);
 
-/* Does what is due: deadlines, leases, retries. Returns how many. */
-size_t hocket__broker_expire(struct hocket__broker *b, int64_t now_ms, uint64_t random);
+/* Does what is due: deadlines, retries. Returns how many. */
+size_t hocket__broker_expire(struct hocket__broker *b, int64_t now_ms);
 /* When `expire` will next have something to do, or HOCKET__NEVER. */
 int64_t hocket__broker_next_wakeup(const struct hocket__broker *b);
 

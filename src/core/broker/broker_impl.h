@@ -3,11 +3,10 @@
  * includes this.
  *
  *   broker.c  making, reading, forgetting
- *   submit.c  from specs to nodes, all or none; loading
- *   plan.c    names and cycles of one batch
+ *   submit.c  from specs to nodes, all or none, with the names and cycles of a batch
  *   work.c    what workers call
  *   settle.c  ends: final states, retries, cancellation, and what follows
- *   timer.c   deadlines, leases, retries that are due
+ *   timer.c   deadlines, retries that are due
  *   wait.c    waits
  *   note.c    progress and log */
 #pragma once
@@ -92,8 +91,6 @@ void hocket__node_dep_failed(
 /* Whether the end of its i-th dependency, which is final, is the end of it as well. */
 bool hocket__node_fails_with(
     const struct hocket__node *n, size_t i, const struct hocket__node *dep);
-/* Puts a final job into the list that take_finished reads. */
-void hocket__node_deliver(struct hocket__node *n);
 void hocket__broker_settle(struct hocket__broker *b, int64_t now_ms);
 
 /* timer.c: sets the node's one timer by its state and times. */
@@ -105,11 +102,3 @@ void hocket__waits_free(struct hocket__broker *b);
 
 /* note.c */
 void hocket__notes_free(struct hocket__broker *b, struct hocket__node *n);
-
-/* plan.c: resolves the names in a batch. On 0, *out (NULL when there are none) has one
- * index into specs for each, spec after spec: its needs, then what it comes after. ENOTFOUND, EEXIST,
- * EINVAL, ENOMEM. Free with hocket__plan_free. */
-int hocket__plan_new(const struct hocket_allocator *a, const struct hocket__job_spec *specs,
-    size_t n, size_t **out, struct hocket_error *err);
-void hocket__plan_free(
-    const struct hocket_allocator *a, const struct hocket__job_spec *specs, size_t n, size_t *plan);

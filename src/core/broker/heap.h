@@ -44,8 +44,3 @@ static inline bool hocket__heap_key_less(struct hocket__heap_key x, struct hocke
         return x.a < y.a;
     return x.b != y.b ? x.b < y.b : x.c < y.c;
 }
-
-static inline bool hocket__heap_key_eq(struct hocket__heap_key x, struct hocket__heap_key y)
-{
-    return x.a == y.a && x.b == y.b && x.c == y.c;
-}

@@ -1,30 +1,8 @@
-/* Where jobs are kept: one interface for all stores, and the memory store.
+/* Jobs, and where a broker has them: in memory, for as long as it lives. A durable run needs no other place: its replay submits
+ * them again.
  *
- * The store owns the records, the broker owns their order. A record is one
- * struct hocket__job in this process's memory, made by `put` and valid until
- * `del`; the broker keeps its queues, timers and trees beside it and writes the
- * record's changing fields itself, then says `changed`. So there is one copy of
- * each text, and a store needs no scheduling of its own.
- *
- * How a durable store fits behind it:
- * - `put`, `claim`, `heartbeat`, `outcome`, `changed` and `del` link the record
- *   into a list of what is to be written; its own thread writes the list as one
- *   transaction (group commit). All that one call of the broker changed is
- *   linked before it returns, so a transaction never holds half of a
- *   transition. The loop never waits. A write that fails for good is reported
- *   by the store to its host; `changed` itself cannot fail.
- * - Each row is written `… WHERE id = ? AND fence = ?` with the fence that the
- *   record had when it was claimed: a host that has lost its lease changes no
- *   row, and learns it from the next heartbeat (ESTATE).
- * - Several hosts: the store's thread claims rows ahead, a few at a time, with
- *   a lease (PostgreSQL: UPDATE … FOR UPDATE SKIP LOCKED, woken by NOTIFY), so
- *   that `claim` answers at once from what this host has got: 0, or ESTATE for
- *   a job that another host has. The broker then sets the job aside until
- *   hocket__broker_offer. Limits count per host; a limit over all hosts is the
- *   store's to enforce, in the same place.
- * - After a restart `list` gives what was written, and hocket__broker_load
- *   builds the order anew. Progress and log events are not kept: they are for
- *   who watches. */
+ * The store owns the records, the broker their order. A record is made by `put` and valid until `del`; the broker has its
+ * queues, timers and trees beside it, and writes the fields that change itself. So there is one copy of each text. */
 #pragma once
 
 #include "base/alloc.h"
@@ -88,12 +66,10 @@ struct hocket__job {
     struct hocket__str result; /* JSON */
     struct hocket__str error;  /* one line or more for people */
     struct hocket__str usage;  /* JSON, of the last attempt */
-    uint64_t owner;            /* who holds the lease, or 0 */
     uint64_t fence;            /* grows with every claim and every loss */
-    int64_t lease_ms;          /* when the lease runs out */
 
     void *node; /* the broker's */
-    void *ud;   /* the submitter's, in this process alone: NULL after a load */
+    void *ud;   /* the submitter's */
 };
 
 struct hocket__job_outcome {
@@ -104,51 +80,20 @@ struct hocket__job_outcome {
 
 struct hocket__job_store;
 
-/* 0 lets the listing go on. */
-typedef int (*hocket__job_store_list_cb)(struct hocket__job *job, void *ud);
+int hocket__job_store_new(const struct hocket_allocator *a, struct hocket__job_store **out);
+void hocket__job_store_free(struct hocket__job_store *s);
 
-struct hocket__job_store_ops {
-    const char *name;
-
-    /* The first of n ids that no job had or has, never 0; there may be gaps. */
-    int (*ids)(struct hocket__job_store *s, size_t n, uint64_t *first);
-
-    /* Keeps a copy. *out is the record. ENOMEM, EEXIST, EIO. */
-    int (*put)(struct hocket__job_store *s, const struct hocket__job *in, struct hocket__job **out);
-
-    /* Takes a READY job for `owner`: raises the fence, sets the lease. ESTATE:
-     * another host has it. */
-    int (*claim)(
-        struct hocket__job_store *s, struct hocket__job *job, uint64_t owner, int64_t lease_ms);
-
-    /* Moves the lease. ESTATE: it is lost. */
-    int (*heartbeat)(struct hocket__job_store *s, struct hocket__job *job, int64_t lease_ms);
-
-    /* Copies the texts of an attempt's end, and its status, into the record; on
-     * ENOMEM nothing has changed. The state is written by the broker after. */
-    int (*outcome)(
-        struct hocket__job_store *s, struct hocket__job *job, const struct hocket__job_outcome *o);
-
-    /* The broker has written changing fields. */
-    void (*changed)(struct hocket__job_store *s, struct hocket__job *job);
-
-    struct hocket__job *(*get)(struct hocket__job_store *s, uint64_t id); /* or NULL */
-
-    /* All records whose state is in `states` (bit n: state n), in the order of
-     * their ids. Returns 0, or what the callback returned. */
-    int (*list)(
-        struct hocket__job_store *s, unsigned states, hocket__job_store_list_cb list_cb, void *ud);
-
-    void (*del)(struct hocket__job_store *s, struct hocket__job *job);
-    void (*close)(struct hocket__job_store *s);
-};
-
-/* The first member of every store. */
-struct hocket__job_store {
-    const struct hocket__job_store_ops *ops;
-};
-
-#define HOCKET__STATES_ALL (~0u)
-
-/* Jobs in memory: gone with the process. */
-int hocket__job_store_memory_new(const struct hocket_allocator *a, struct hocket__job_store **out);
+/* The first of n ids that no job had or has, never 0. */
+uint64_t hocket__job_store_ids(struct hocket__job_store *s, size_t n);
+/* Keeps a copy of a job whose id is larger than all before; *out is the record. 0 or ENOMEM. */
+int hocket__job_store_put(
+    struct hocket__job_store *s, const struct hocket__job *in, struct hocket__job **out);
+/* Copies the texts of an attempt's end, and its status, into the record; on ENOMEM nothing has changed. The state is
+ * written by the broker after. */
+int hocket__job_store_outcome(
+    struct hocket__job_store *s, struct hocket__job *job, const struct hocket__job_outcome *o);
+struct hocket__job *hocket__job_store_get(struct hocket__job_store *s, uint64_t id); /* or NULL */
+/* Calls `job_cb` for all records, in the order of their ids; it may delete the one that it is given, and no other. */
+void hocket__job_store_each(
+    struct hocket__job_store *s, void (*job_cb)(struct hocket__job *job, void *ud), void *ud);
+void hocket__job_store_del(struct hocket__job_store *s, struct hocket__job *job);

@@ -26,13 +26,6 @@ struct hocket__laneset {
     size_t words;
 };
 
-int hocket__laneset_reserve(
-    struct hocket__laneset *s, const struct hocket_allocator *a, size_t lane); /* 0 or ENOMEM */
-void hocket__laneset_deinit(struct hocket__laneset *s, const struct hocket_allocator *a);
-/* True when the lane was not in it before, or is not any more. */
-bool hocket__laneset_add(struct hocket__laneset *s, size_t lane);
-bool hocket__laneset_del(struct hocket__laneset *s, size_t lane);
-
 static inline bool hocket__laneset_intersects(
     const struct hocket__laneset *x, const struct hocket__laneset *y)
 {
@@ -67,18 +60,3 @@ struct hocket__lanes {
     struct hocket__laneset used, open;
     const struct hocket_allocator *a;
 };
-
-void hocket__lanes_init(struct hocket__lanes *ls, const struct hocket_allocator *a);
-void hocket__lanes_deinit(struct hocket__lanes *ls); /* no lane is left */
-
-/* Both NULL when memory is out. unref takes NULL. */
-struct hocket__name *hocket__name_ref(
-    struct hocket__lanes *ls, enum hocket__limit_kind kind, struct hocket__str text);
-void hocket__name_unref(struct hocket__lanes *ls, struct hocket__name *n);
-struct hocket__lane *hocket__lane_ref(
-    struct hocket__lanes *ls, struct hocket__str agent, struct hocket__str provider);
-void hocket__lane_unref(struct hocket__lanes *ls, struct hocket__lane *l);
-
-/* One slot more or less in use (by = 1, -1), or the limit has changed (0). Lanes
- * open and close. True: a slot is free now that was not before. */
-bool hocket__name_use(struct hocket__lanes *ls, struct hocket__name *n, int by);

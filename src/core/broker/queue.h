@@ -1,10 +1,9 @@
 /* Which job starts next: the queue of what is ready.
  *
  * Order: parents that resume before jobs that start; then priority, highest
- * first; then the runs take turns (the one served longest ago goes first); within
- * a run those who submitted take turns, a job for its children, the run for its
- * own; then first in, first out. Only entries whose broker, agent, provider and
- * group all have a free slot count.
+ * first; then the runs take turns (the one served longest ago goes first); within a run the
+ * submitters take turns (a job for its children, the run for its own jobs); then first in, first
+ * out. Only entries whose broker, agent, provider and group all have a free slot count.
  *
  *     queue ─ levels ─────── rows ────────── cells ──────── entries
  *             one per        one per run,    one per lane   by their places
@@ -21,11 +20,10 @@
  * what has started. So a job with a thousand children delays another's by one.
  *
  * A lane is a pair of agent and provider (lane.h); it is open while both
- * have a free slot. Levels and rows know in which lanes something stands (a bit
- * each), so those that have nothing for an open lane are passed over in a few
- * words, and nothing ever looks at single entries: the cost grows with the
- * runs, lanes and priorities that are busy, and with the logarithm of the jobs
- * that are queued.
+ * have a free slot. Levels and rows have a bit for each lane in which they have a job. So a level
+ * or row without a job for an open lane is skipped by comparing a few words, and no search visits
+ * single entries. The cost grows with the busy runs, lanes and priorities, and with the logarithm
+ * of the queued jobs.
  *
  * Nothing here allocates but attach, attach_back and limit. */
 #pragma once
@@ -75,7 +73,7 @@ void hocket__queue_deinit(struct hocket__queue *q); /* all entries are detached 
 /* A run that comes new goes to the end of the round. */
 void hocket__queue_run_init(struct hocket__queue *q, struct hocket__queue_run *run, uint64_t id);
 
-/* Makes all that the entry needs to be queued. 0 or ENOMEM. */
+/* Makes everything that the entry needs to be queued. 0 or ENOMEM. */
 int hocket__queue_attach(struct hocket__queue *q, struct hocket__queue_entry *e,
     struct hocket__queue_run *run, const struct hocket__queue_class *c);
 /* And what it needs to be queued as resumed. 0 or ENOMEM. */
@@ -89,8 +87,6 @@ void hocket__queue_push(struct hocket__queue *q, struct hocket__queue_entry *e,
 void hocket__queue_remove(struct hocket__queue *q, struct hocket__queue_entry *e);
 /* The next entry, which now holds a slot, or NULL. */
 struct hocket__queue_entry *hocket__queue_pop(struct hocket__queue *q);
-/* Takes a slot without asking: for what was running when a store was loaded. */
-void hocket__queue_force_slot(struct hocket__queue *q, struct hocket__queue_entry *e);
 void hocket__queue_release(struct hocket__queue *q, struct hocket__queue_entry *e);
 
 /* The limit of one name, from now on; what runs already is left alone. 0 or ENOMEM. */

@@ -23,7 +23,6 @@ void hocket__node_move(struct hocket__broker *b, struct hocket__node *n, enum ho
     n->job->state = to;
     b->of[to]++;
     n->run->of[to]++;
-    b->store->ops->changed(b->store, n->job);
 }
 
 void hocket__node_queue(struct hocket__broker *b, struct hocket__node *n, bool resumed)
@@ -76,7 +75,6 @@ void hocket__node_finish(
     /* results of its children that it did not take: its attempt is over, nobody will */
     empty_done(n);
     n->job->finished_ms = now_ms;
-    n->job->owner = 0;
     hocket__node_move(b, n, to);
     hocket__node_timer(b, n);
     /* Before the event: whoever reads the broker in emit_cb sees the job final. */
@@ -151,8 +149,8 @@ static void dependency_ended(struct hocket__broker *b, const struct hocket__node
         hocket__node_ready(b, n);
 }
 
-/* A parent whose attempt is over has no use for results any more. */
-void hocket__node_deliver(struct hocket__node *n)
+/* Puts a final job into the list that take_finished reads; a parent whose attempt is over needs no result. */
+static void deliver(struct hocket__node *n)
 {
     if (n->parent && hocket__job_is_held(n->parent->job->state))
         hocket__list_add(&n->parent->done, &n->in_done);
@@ -174,7 +172,7 @@ void hocket__broker_settle(struct hocket__broker *b, int64_t now_ms)
             return;
         struct hocket__node *n = hocket__container_of(b->ended.next, struct hocket__node, in_work);
         hocket__list_del(&n->in_work);
-        hocket__node_deliver(n);
+        deliver(n);
         while (!hocket__list_empty(&n->dependents)) {
             struct hocket__edge *e =
                 hocket__container_of(n->dependents.next, struct hocket__edge, link);
@@ -187,8 +185,8 @@ void hocket__broker_settle(struct hocket__broker *b, int64_t now_ms)
 
 /* ---- Another attempt -------------------------------------------------------- */
 
-/* Doubles with each attempt; full jitter, so that those who failed together do
- * not come back together. */
+/* Doubles with each attempt; full jitter, so that jobs which failed together do not come back
+ * together. */
 static int64_t backoff(const struct hocket__job *job, uint64_t random)
 {
     int64_t most = job->backoff_ms;
@@ -209,7 +207,6 @@ static void retry(struct hocket__broker *b, struct hocket__node *n, int64_t now_
     empty_done(n);
     /* From here on the old worker's calls are refused, even where the retry starts at once. */
     job->fence++;
-    job->owner = 0;
     if (delay == 0) {
         hocket__node_ready(b, n);
     } else {
@@ -259,18 +256,17 @@ struct end_all {
     size_t count;
 };
 
-static int end_one(struct hocket__job *job, void *ud)
+static void end_one(struct hocket__job *job, void *ud)
 {
     struct end_all *all = ud;
     struct hocket__node *n = job->node;
-    if (!n || hocket__job_is_final(job->state))
-        return 0;
+    if (hocket__job_is_final(job->state))
+        return;
     if (all->status == HOCKET_ECANCELLED)
         cancel(all->b, n, all->now_ms);
     else
         fail(all->b, n, all->status, all->now_ms);
     all->count++;
-    return 0;
 }
 
 /* All are marked before anything follows from it. */
@@ -279,7 +275,7 @@ size_t hocket__broker_cancel_all(struct hocket__broker *b, uint64_t run, int64_t
     struct end_all all = { b, now_ms, HOCKET_ECANCELLED, 0 };
     struct hocket__job_run *r = run ? hocket__map_get(&b->runs, run) : NULL;
     if (run == 0) {
-        b->store->ops->list(b->store, HOCKET__STATES_ALL, end_one, &all);
+        hocket__job_store_each(b->store, end_one, &all);
     } else if (r) {
         for (struct hocket__list *l = r->jobs.next; l != &r->jobs; l = l->next)
             end_one(hocket__container_of(l, struct hocket__node, in_run)->job, &all);
@@ -291,6 +287,6 @@ size_t hocket__broker_cancel_all(struct hocket__broker *b, uint64_t run, int64_t
 void hocket__broker_fail_all(struct hocket__broker *b, int64_t now_ms, int status)
 {
     struct end_all all = { b, now_ms, status, 0 };
-    b->store->ops->list(b->store, HOCKET__STATES_ALL, end_one, &all);
+    hocket__job_store_each(b->store, end_one, &all);
     hocket__broker_settle(b, now_ms);
 }

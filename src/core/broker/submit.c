@@ -2,8 +2,196 @@
  * back), and then link and route all, which cannot fail.
  *
  * The first pass names what is wrong with which job, the second may run out of memory and takes
- * back what it made; from the third on the jobs exist, and events are told. */
+ * back what it made; from the third on the jobs exist, and events are emitted. */
 #include "core/broker/broker_impl.h"
+
+#include <stdio.h>
+
+/* The names of one batch: each resolved to an index, no name twice, no cycle.
+ * Jobs that exist already cannot depend on new ones, so a cycle can only be
+ * made of names. */
+
+struct named {
+    struct hocket__index_node node;
+    struct hocket__str name;
+    size_t at;
+};
+
+/* A need: another job of the batch that one names, as what it builds on or comes after. */
+struct plan {
+    const struct hocket__job_spec *specs;
+    size_t count, needs;
+    size_t *first; /* count + 1: where each spec's needs begin in `to` */
+    size_t *to;
+};
+
+static size_t needs_of(const struct hocket__job_spec *specs, size_t n)
+{
+    size_t needs = 0;
+    for (size_t i = 0; i < n; i++)
+        needs += specs[i].need_count + specs[i].after_count;
+    return needs;
+}
+
+static struct hocket__str need_of(const struct hocket__job_spec *s, size_t k)
+{
+    return k < s->need_count ? s->needs[k] : s->after[k - s->need_count];
+}
+
+static void plan_free(
+    const struct hocket_allocator *a, const struct hocket__job_spec *specs, size_t n, size_t *plan)
+{
+    hocket__free(a, plan, needs_of(specs, n) * sizeof(*plan));
+}
+
+static struct named *find(const struct hocket__index *ix, struct hocket__str name, uint64_t hash)
+{
+    struct hocket__index_node *i = hocket__index_first(ix, hash);
+    for (; i; i = hocket__index_next(i)) {
+        struct named *named = hocket__container_of(i, struct named, node);
+        if (hocket__str_eq(named->name, name))
+            return named;
+    }
+    return NULL;
+}
+
+static int index_names(struct hocket__index *ix, struct named *named,
+    const struct hocket__job_spec *specs, size_t n, struct hocket_error *err)
+{
+    if (hocket__index_reserve(ix, n) < 0)
+        return hocket__error_nomem(err);
+    for (size_t i = 0; i < n; i++) {
+        struct hocket__str name = specs[i].name;
+        uint64_t hash = hocket__index_text(0, name.p, name.n);
+        if (name.n == 0)
+            continue;
+        if (find(ix, name, hash))
+            return hocket__error(err, HOCKET_EEXIST, "two jobs are named \"%.*s\"",
+                (int) (name.n < 100 ? name.n : 100), name.p);
+        named[i] = (struct named){ .name = name, .at = i };
+        hocket__index_add(ix, &named[i].node, hash);
+    }
+    return 0;
+}
+
+static int resolve(const struct hocket__index *ix, struct plan *p, struct hocket_error *err)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        p->first[i] = at;
+        for (size_t k = 0; k < needs_of(&p->specs[i], 1); k++) {
+            struct hocket__str need = need_of(&p->specs[i], k);
+            struct named *named = find(ix, need, hocket__index_text(0, need.p, need.n));
+            if (!named)
+                return hocket__error(err, HOCKET_ENOTFOUND,
+                    "job %zu (\"%.*s\") needs \"%.*s\", which is not among the %zu jobs", i + 1,
+                    (int) (p->specs[i].name.n < 100 ? p->specs[i].name.n : 100),
+                    p->specs[i].name.p ? p->specs[i].name.p : "",
+                    (int) (need.n < 100 ? need.n : 100), need.p ? need.p : "", p->count);
+            p->to[at++] = named->at;
+        }
+    }
+    p->first[p->count] = at;
+    return 0;
+}
+
+/* `at` is on a cycle, or leads into one, through jobs that have not been
+ * ordered: follow those until a job comes again. */
+static int say_cycle(
+    const struct plan *p, const size_t *left, size_t *seen, size_t at, struct hocket_error *err)
+{
+    char path[400];
+    size_t len = 0, start;
+    memset(seen, 0, p->count * sizeof(*seen));
+    /* The first round goes until a job comes again, which is on the cycle; the second writes
+     * it down. */
+    for (int round = 0; round < 2; round++) {
+        start = at;
+        do {
+            struct hocket__str name = p->specs[at].name;
+            if (round == 1 && len + name.n + 8 < sizeof(path))
+                len += (size_t) snprintf(
+                    path + len, sizeof(path) - len, "%.*s -> ", (int) name.n, name.p);
+            seen[at] = 1;
+            size_t k = p->first[at];
+            /* a need that is not ordered: there is one, or this job would have been ordered */
+            while (left[p->to[k]] == 0)
+                k++;
+            at = p->to[k];
+        } while (round == 0 ? !seen[at] : at != start);
+    }
+    return hocket__error(err, HOCKET_EINVAL, "a dependency cycle: %.*s%.*s", (int) len, path,
+        (int) (p->specs[at].name.n < 60 ? p->specs[at].name.n : 60), p->specs[at].name.p);
+}
+
+/* Kahn's: `left` counts the needs that are not ordered yet. Users are found
+ * through a reversed list (head by job, next by need). */
+static int check_cycles(struct plan *p, size_t *scratch, struct hocket_error *err)
+{
+    size_t *left = scratch, *head = left + p->count, *stack = head + p->count;
+    size_t *next = stack + p->count, *user = next + p->needs;
+    size_t depth = 0, ordered = 0;
+    for (size_t i = 0; i < p->count; i++)
+        head[i] = SIZE_MAX;
+    for (size_t i = 0; i < p->count; i++) {
+        left[i] = p->first[i + 1] - p->first[i];
+        for (size_t k = p->first[i]; k < p->first[i + 1]; k++) {
+            user[k] = i;
+            next[k] = head[p->to[k]];
+            head[p->to[k]] = k;
+        }
+        if (left[i] == 0)
+            stack[depth++] = i;
+    }
+    for (; depth > 0; ordered++)
+        for (size_t k = head[stack[--depth]]; k != SIZE_MAX; k = next[k])
+            if (--left[user[k]] == 0)
+                stack[depth++] = user[k];
+    if (ordered == p->count)
+        return 0;
+    size_t at = 0;
+    while (left[at] == 0)
+        at++;
+    return say_cycle(p, left, head, at, err);
+}
+
+/* Resolves the names in a batch. On 0, *out (NULL when there are none) has one
+ * index into specs for each, spec after spec: its needs, then what it comes after. ENOTFOUND, EEXIST,
+ * EINVAL, ENOMEM. Free with hocket__plan_free. */
+static int plan_new(const struct hocket_allocator *a, const struct hocket__job_spec *specs,
+    size_t n, size_t **out, struct hocket_error *err)
+{
+    struct plan p = { .specs = specs, .count = n, .needs = needs_of(specs, n) };
+    *out = NULL;
+    bool has_names = p.needs > 0;
+    for (size_t i = 0; i < n && n > 1 && !has_names; i++)
+        has_names = specs[i].name.n > 0;
+    if (!has_names)
+        return 0;
+    size_t words = (n + 1) + 3 * n + 2 * p.needs;
+    struct hocket__index ix;
+    hocket__index_init(&ix, a);
+    struct named *named = hocket__zero(a, n * sizeof(*named));
+    p.first = hocket__new(a, words * sizeof(size_t));
+    p.to = p.needs > 0 ? hocket__new(a, p.needs * sizeof(size_t)) : NULL;
+    int rc = 0;
+    if (!named || !p.first || (p.needs > 0 && !p.to))
+        rc = hocket__error_nomem(err);
+    if (rc == 0)
+        rc = index_names(&ix, named, specs, n, err);
+    if (rc == 0)
+        rc = resolve(&ix, &p, err);
+    if (rc == 0)
+        rc = check_cycles(&p, p.first + n + 1, err);
+    hocket__index_deinit(&ix);
+    hocket__free(a, named, n * sizeof(*named));
+    hocket__free(a, p.first, words * sizeof(size_t));
+    if (rc < 0)
+        plan_free(a, specs, n, p.to);
+    else
+        *out = p.to;
+    return rc;
+}
 
 struct hocket__job_spec hocket__job_spec_default(void)
 {
@@ -202,7 +390,7 @@ static int put_job(struct hocket__broker *b, struct hocket__job *job,
         memcpy(deps, s->deps, s->dep_count * sizeof(uint64_t));
     for (size_t k = 0; k < names; k++)
         deps[s->dep_count + k] = first + named[k];
-    int rc = b->store->ops->put(b->store, job, out);
+    int rc = hocket__job_store_put(b->store, job, out);
     hocket__free(b->a, deps, size);
     return rc;
 }
@@ -230,14 +418,13 @@ static int make_job(struct hocket__broker *b, const struct hocket__job_spec *s, 
         .created_ms = now_ms,
         .started_ms = HOCKET__NEVER,
         .finished_ms = HOCKET__NEVER,
-        .lease_ms = HOCKET__NEVER,
     };
     int rc = put_job(b, &job, s, named, first, &record);
     if (rc < 0)
         return rc;
     struct hocket__node *n = node_new(b, record);
     if (!n) {
-        b->store->ops->del(b->store, record);
+        hocket__job_store_del(b->store, record);
         return HOCKET_ENOMEM;
     }
     n->parent = parent;
@@ -264,15 +451,10 @@ static int make_all(struct hocket__broker *b, const struct hocket__job_spec *spe
 
 /* ---- Linking and routing ------------------------------------------------------------ */
 
-/* A child whose parent was forgotten (after a load) is neither a child nor a top job: nobody
- * asks for it but by its id. */
 static void link_node(struct hocket__node *n)
 {
     hocket__list_add(&n->run->jobs, &n->in_run);
-    if (n->parent)
-        hocket__list_add(&n->parent->children, &n->in_parent);
-    else if (n->job->parent == 0)
-        hocket__list_add(&n->run->tops, &n->in_parent);
+    hocket__list_add(n->parent ? &n->parent->children : &n->run->tops, &n->in_parent);
 }
 
 /* Edges to what is not final; returns the first dependency that failed for
@@ -349,67 +531,14 @@ int hocket__broker_submit(struct hocket__broker *b, const struct hocket__job_spe
 {
     struct hocket__list made;
     size_t *plan = NULL;
-    uint64_t first;
     hocket__list_init(&made);
     int rc = check_batch(b, specs, n, err);
-    if (rc < 0 || n == 0 || (rc = hocket__plan_new(b->a, specs, n, &plan, err)) < 0)
+    if (rc < 0 || n == 0 || (rc = plan_new(b->a, specs, n, &plan, err)) < 0)
         return rc;
-    if ((rc = b->store->ops->ids(b->store, n, &first)) == 0)
-        rc = make_all(b, specs, n, plan, first, now_ms, &made);
-    hocket__plan_free(b->a, specs, n, plan);
+    rc = make_all(b, specs, n, plan, hocket__job_store_ids(b->store, n), now_ms, &made);
+    plan_free(b->a, specs, n, plan);
     if (rc < 0)
         return hocket__error(err, rc, "cannot submit: %s", hocket_status_text(rc));
     commit(b, &made, ids, now_ms);
-    return 0;
-}
-
-/* ---- Loading ---------------------------------------------------------------------------- */
-
-/* Parents have smaller ids than their children, so they are here already. */
-static int load_one(struct hocket__job *job, void *ud)
-{
-    struct hocket__broker *b = ud;
-    if (job->node || job->parent >= job->id)
-        return HOCKET_EPARSE;
-    if (!hocket__job_is_final(job->state) && alive(b) >= b->options.max_jobs)
-        return HOCKET_ELIMIT;
-    struct hocket__node *n = node_new(b, job);
-    if (!n)
-        return HOCKET_ENOMEM;
-    n->parent = hocket__node_find(b, job->parent);
-    n->depth = n->parent ? n->parent->depth + 1 : 0;
-    link_node(n);
-    return 0;
-}
-
-/* In a second pass: a dependency may have a larger id than the job that depends on it. */
-static int load_state(struct hocket__job *job, void *ud)
-{
-    struct hocket__broker *b = ud;
-    struct hocket__node *n = job->node;
-    if (hocket__job_is_final(job->state)) {
-        if (!job->delivered)
-            hocket__node_deliver(n);
-        return 0;
-    }
-    if (job->state == HOCKET__JOB_BLOCKED || job->state == HOCKET__JOB_PENDING)
-        route(b, n, job->created_ms);
-    else if (job->state == HOCKET__JOB_READY || job->state == HOCKET__JOB_RESUMING)
-        hocket__node_queue(b, n, job->state == HOCKET__JOB_RESUMING);
-    else if (job->state == HOCKET__JOB_RUNNING)
-        hocket__queue_force_slot(&b->queue, &n->entry);
-    hocket__node_timer(b, n);
-    return 0;
-}
-
-int hocket__broker_load(struct hocket__broker *b, struct hocket_error *err)
-{
-    int rc = b->store->ops->list(b->store, HOCKET__STATES_ALL, load_one, b);
-    if (rc == 0)
-        rc = b->store->ops->list(b->store, HOCKET__STATES_ALL, load_state, b);
-    if (rc < 0)
-        return hocket__error(err, rc, "cannot load the jobs of the %s store: %s",
-            b->store->ops->name, hocket_status_text(rc));
-    hocket__broker_settle(b, 0);
     return 0;
 }

@@ -68,6 +68,11 @@ void hocket__document_set_number(struct hocket__document *d, int64_t number)
     d->emitter.number = number;
 }
 
+void hocket__document_tell_places(struct hocket__document *d, bool tell)
+{
+    d->places = tell;
+}
+
 int64_t hocket__document_number(const struct hocket__document *d)
 {
     return d->emitter.number;

@@ -25,8 +25,8 @@
  *      "change":"consolidate","slot":{"day":1,"time_slot":"morning"},
  *      "base_version":2,"at":1795251600123}
  * (change "append" has no base_version; `at` is in ms), with "document":2 where the document
- * has a number, and with "replaces":[1,3], the versions of the entries that are replaced, where these are others than
- * those that the slot had up to base_version. The document is the fold over those with its number.
+ * has a number, and with "replaces":[1,3], the versions of the replaced entries, where they differ from the slot's
+ * entries up to base_version. The document is the fold over the records with its number.
  *
  * Text is borrowed for the call and copied; what is not UTF-8 is repaired (U+FFFD). A
  * failing operation changes nothing. */
@@ -61,9 +61,13 @@ int hocket__document_new(const struct hocket_allocator *a,
     struct hocket_error *err);
 void hocket__document_free(struct hocket__document *d);
 
-/* Its number among those of a run, from 1, by which its records are told from the others'. 0: none. */
+/* The document's number in its run, from 1, which marks its records. 0: none. */
 void hocket__document_set_number(struct hocket__document *d, int64_t number);
 int64_t hocket__document_number(const struct hocket__document *d);
+
+/* Whether its records have `place`: where the slot stands among all, one integer for each dimension, so that whoever reads them can
+ * put slots into the order of the schema. Records of older runs have none. */
+void hocket__document_tell_places(struct hocket__document *d, bool tell);
 
 /* To make slots with: hocket__slots_parse. */
 const struct hocket__slots *hocket__document_schema(const struct hocket__document *d);
@@ -85,9 +89,9 @@ struct hocket__versions {
 
 /* base_version is that of the rendering which `content` was made from: 0 is the empty document
  * (so nothing is replaced), one after the latest is EINVAL. When another author's consolidation
- * came in between, its merged entry was not read and stays too: a conflict, to be told; so does
- * the author's own that was made from a later version than this one. `only`, unless NULL: exactly these entries are
- * replaced, of those that live in the slot; others are passed over. */
+ * came in between, its merged entry was not read and stays too: a conflict, which is reported. The author's own
+ * merge from a later version stays likewise. `only`, unless NULL: exactly these entries of the slot are replaced;
+ * unknown ones are ignored. */
 int64_t hocket__document_consolidate(struct hocket__document *d, const struct hocket__slot *slot,
     struct hocket__str author, struct hocket__str content, int64_t base_version,
     const struct hocket__versions *only, int64_t now_ms, struct hocket_error *err);
@@ -159,8 +163,8 @@ int hocket__document_history(
 
 /* Applies one record, a line of the journal, and emits nothing. 1 when it was
  * applied, 0 when it is of another type or another document's, EPARSE when it is malformed, EINVAL when its slot is
- * not in the schema, ESTATE when it does not follow from the state, ENOMEM. Limits are not
- * looked at: it has happened. */
+ * not in the schema, ESTATE when it does not follow from the state, ENOMEM. It checks no limits: the record's
+ * change has happened. */
 int hocket__document_replay(
     struct hocket__document *d, struct hocket__str record, struct hocket_error *err);
 

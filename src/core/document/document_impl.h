@@ -33,6 +33,7 @@ struct hocket__document {
     size_t live, bytes;
     size_t max_entry, max_bytes, max_slots, max_entries, max_versions;
     struct hocket__emitter emitter;
+    bool places;                /* its records say where their slot stands among all */
     struct hocket__buf payload; /* the record in the making */
 };
 

@@ -41,6 +41,17 @@ static void write_replaced(const struct hocket__versions *list, struct hocket__b
     hocket__jw_close(out, ']');
 }
 
+/* For each dimension the number, or the name's index among the declared names. */
+static void write_place(
+    const struct hocket__document *d, const struct hocket__slot *slot, struct hocket__buf *out)
+{
+    hocket__jw_key(out, "place");
+    hocket__jw_open(out, '[');
+    for (size_t i = 0; i < d->schema.count; i++)
+        hocket__jw_int(out, slot->v[i]);
+    hocket__jw_close(out, ']');
+}
+
 static void write_members(
     const struct hocket__document *d, const struct hocket__entry *e, struct hocket__buf *out)
 {
@@ -59,6 +70,8 @@ static void write_members(
     hocket__jw_open(out, '{');
     hocket__slots_write(&d->schema, &e->slot, out);
     hocket__jw_close(out, '}');
+    if (d->places)
+        write_place(d, &e->slot, out);
     if (merged) {
         hocket__jw_key(out, "base_version");
         hocket__jw_int(out, e->base_version);

@@ -9,11 +9,203 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "base/alloc.h"
+#include "base/isotime.h"
 #include "base/json/json.h"
 #include "base/num/num.h"
-#include "base/isotime.h"
-#include "core/journal/lines.h"
+#include "base/str.h"
 #include "core/text.h"
+
+/* Lines of text that are kept in their order, of which the oldest go first: what a journal has in
+ * memory. They lie one behind the other in chunks, so that adding one is hardly more than copying
+ * it, and a chunk is freed with the last of its lines:
+ *
+ *     oldest ──> [ 41 42 43 ]  [ 44 45 46 47 ]  [ 48 49 … room ] <── newest
+ *
+ * Chunks grow with what is kept, up to 64 KB, so that a short journal stays small. */
+
+struct hocket__lines_chunk;
+
+struct hocket__kept_line {
+    const char *p;
+    uint32_t n, mark; /* mark: a number of whoever adds it */
+};
+
+struct hocket__lines {
+    const struct hocket_allocator *a;
+    /* index[head .. head + count) are kept. */
+    struct hocket__kept_line *index;
+    size_t head, count, cap;
+    struct hocket__lines_chunk *oldest, *newest;
+    struct hocket__lines_chunk *spare; /* put aside for the last lines; NULL: none, or used */
+    size_t held;                       /* bytes of all chunks */
+};
+
+/* Adds a copy, followed by a NUL that does not count: 0, or ENOMEM with nothing added. At most
+ * HOCKET__LINE_MAX bytes. */
+#define HOCKET__LINE_MAX UINT32_MAX
+/* Puts memory aside for HOCKET__LINES_LAST lines of `size` bytes in all, with their NULs, that
+ * hocket__lines_add_last adds without failing, once. 0 or ENOMEM. */
+#define HOCKET__LINES_LAST 2
+
+/* The i-th that is kept, from 0. Stays where it is until it is dropped. */
+static inline struct hocket__str hocket__lines_at(const struct hocket__lines *l, size_t i)
+{
+    const struct hocket__kept_line *line = &l->index[l->head + i];
+    return hocket__str(line->p, line->n);
+}
+
+static inline uint32_t hocket__lines_mark(const struct hocket__lines *l, size_t i)
+{
+    return l->index[l->head + i].mark;
+}
+
+/* Chunks of text, and an index of the lines in them. The index is an array with a head that
+ * moves, not a ring: lines are asked for by number, and a ring would cost a division each
+ * time. */
+
+#define SMALLEST 1000 /* bytes of text in a chunk, unless one line has more */
+#define LARGEST  65000
+
+struct hocket__lines_chunk {
+    struct hocket__lines_chunk *next;
+    size_t size, used; /* bytes of text */
+    size_t lines;      /* that are kept */
+    char text[];
+};
+
+static void lines_init(struct hocket__lines *l, const struct hocket_allocator *a)
+{
+    *l = (struct hocket__lines){ .a = a };
+}
+
+static void free_chunk(struct hocket__lines *l, struct hocket__lines_chunk *c)
+{
+    if (c)
+        hocket__free(l->a, c, sizeof(*c) + c->size);
+}
+
+/* Chunks without a line in front of the newest, which may have room for more. */
+static void free_empty(struct hocket__lines *l)
+{
+    while (l->oldest->lines == 0 && l->oldest != l->newest) {
+        struct hocket__lines_chunk *c = l->oldest;
+        l->oldest = c->next;
+        l->held -= c->size;
+        hocket__free(l->a, c, sizeof(*c) + c->size);
+    }
+}
+
+/* Drops the oldest; there has to be one. */
+static void lines_drop(struct hocket__lines *l)
+{
+    free_empty(l); /* where all were dropped before, the newest has stayed in front */
+    l->oldest->lines--;
+    l->count--;
+    l->head = l->count > 0 ? l->head + 1 : 0;
+    free_empty(l);
+}
+
+static void lines_deinit(struct hocket__lines *l)
+{
+    while (l->count > 0)
+        lines_drop(l);
+    free_chunk(l, l->oldest);
+    free_chunk(l, l->spare);
+    hocket__free(l->a, l->index, l->cap * sizeof(*l->index));
+    lines_init(l, l->a);
+}
+
+/* Reserves room for one more line behind the last, and for the lines that may not fail. The array slides down when half of it lies
+ * empty in front, so that each line is moved at most a few times. */
+static int make_room(struct hocket__lines *l)
+{
+    size_t last = l->spare ? HOCKET__LINES_LAST : 0;
+    if (l->head + l->count + last < l->cap)
+        return 0;
+    if (l->head <= l->cap / 2)
+        return hocket__grow(l->a, &l->index, &l->cap, l->cap + 1, sizeof(*l->index));
+    memmove(l->index, l->index + l->head, l->count * sizeof(*l->index));
+    l->head = 0;
+    return 0;
+}
+
+static size_t next_size(const struct hocket__lines *l, size_t need)
+{
+    /* a quarter of what is held: a journal of few lines has little room to spare, and one of
+     * many makes few chunks */
+    size_t size = l->held / 4 > SMALLEST ? l->held / 4 : SMALLEST;
+#ifdef __SANITIZE_ADDRESS__ /* which is to see each line by itself */
+    size = need;
+#endif
+    size = size < LARGEST ? size : LARGEST;
+    return size > need ? size : need;
+}
+
+static struct hocket__lines_chunk *new_chunk(struct hocket__lines *l, size_t size)
+{
+    struct hocket__lines_chunk *c = hocket__new(l->a, sizeof(*c) + size);
+    if (c)
+        *c = (struct hocket__lines_chunk){ .size = size };
+    return c;
+}
+
+static void append(struct hocket__lines *l, struct hocket__lines_chunk *c)
+{
+    if (l->newest)
+        l->newest->next = c;
+    else
+        l->oldest = c;
+    l->newest = c;
+    l->held += c->size;
+}
+
+static bool fits(const struct hocket__lines *l, struct hocket__str text)
+{
+    return l->newest && l->newest->size - l->newest->used > text.n;
+}
+
+static void put_line(struct hocket__lines *l, struct hocket__str text, uint32_t mark)
+{
+    struct hocket__lines_chunk *c = l->newest;
+    char *at = c->text + c->used;
+    memcpy(at, text.p, text.n);
+    at[text.n] = 0;
+    c->used += text.n + 1;
+    c->lines++;
+    l->index[l->head + l->count++] = (struct hocket__kept_line){ at, (uint32_t) text.n, mark };
+}
+
+static int lines_add(struct hocket__lines *l, struct hocket__str text, uint32_t mark)
+{
+    if (make_room(l) < 0)
+        return HOCKET_ENOMEM;
+    if (!fits(l, text)) {
+        struct hocket__lines_chunk *c = new_chunk(l, next_size(l, text.n + 1));
+        if (!c)
+            return HOCKET_ENOMEM;
+        append(l, c);
+    }
+    put_line(l, text, mark);
+    return 0;
+}
+
+static int lines_reserve_last(struct hocket__lines *l, size_t size)
+{
+    if (hocket__grow(l->a, &l->index, &l->cap, HOCKET__LINES_LAST + 1, sizeof(*l->index)) < 0)
+        return HOCKET_ENOMEM;
+    l->spare = new_chunk(l, size);
+    return l->spare ? 0 : HOCKET_ENOMEM;
+}
+
+static void lines_add_last(struct hocket__lines *l, struct hocket__str text, uint32_t mark)
+{
+    if (!fits(l, text) && l->spare) {
+        append(l, l->spare);
+        l->spare = NULL;
+    }
+    put_line(l, text, mark);
+}
 
 /* What every line begins with, before the type: the names as they stand there. */
 #define SEQ        "{\"seq\":"
@@ -36,7 +228,7 @@ struct hocket__journal {
     size_t origin_run;           /* … its length so far, and then the generation */
     struct hocket__buf author;   /* … of the line in the making, where nobody keeps one */
     struct hocket__buf scratch;  /* the line in the making */
-    struct hocket__buf last;     /* … of those that end a journal without memory */
+    struct hocket__buf last;     /* … of the lines that end a journal without memory */
     struct hocket__isotime time; /* of the last line */
     struct hocket__lines lines;  /* the last of them is number last_seq */
     size_t bytes;
@@ -89,7 +281,7 @@ static int put_aside(struct hocket__journal *j)
     hocket__buf_init(&j->last, j->a, 0);
     if (hocket__buf_reserve(&j->last, line) < 0)
         return HOCKET_ENOMEM;
-    return hocket__lines_reserve_last(&j->lines, HOCKET__LINES_LAST * line);
+    return lines_reserve_last(&j->lines, HOCKET__LINES_LAST * line);
 }
 
 struct hocket__journal *hocket__journal_new(
@@ -101,7 +293,7 @@ struct hocket__journal *hocket__journal_new(
     j->a = a;
     j->options = *options;
     j->last_seq = options->last_seq;
-    hocket__lines_init(&j->lines, a);
+    lines_init(&j->lines, a);
     hocket__buf_init(&j->scratch, a, 0);
     hocket__buf_init(&j->author, a, 0);
     hocket__buf_init(&j->origin, a, 0);
@@ -132,7 +324,7 @@ static size_t cost(struct hocket__str line)
 static void drop_oldest(struct hocket__journal *j)
 {
     j->bytes -= cost(hocket__lines_at(&j->lines, 0));
-    hocket__lines_drop(&j->lines);
+    lines_drop(&j->lines);
 }
 
 /* For a run that goes on after its process has ended: the lines up to `seq` are in the store, and
@@ -150,7 +342,7 @@ void hocket__journal_free(struct hocket__journal *j)
 {
     if (!j)
         return;
-    hocket__lines_deinit(&j->lines);
+    lines_deinit(&j->lines);
     hocket__buf_deinit(&j->origin);
     hocket__buf_deinit(&j->author);
     hocket__buf_deinit(&j->scratch);
@@ -198,9 +390,8 @@ bool hocket__journal_is_member(struct hocket__str name)
     }
 }
 
-/* A name that is written with escapes is read before it is looked at.
- * A member that stands twice in a line is read differently by different readers: somebody could
- * give himself another author. */
+/* Decodes a name with escapes before the check. Readers differ in which of two equal members counts, so a line
+ * with a member twice could fake its author. */
 static bool is_reserved(const struct hocket__json *r)
 {
     static const char *const names[] = { "seq", "time", "run", "generation", "op", "agent",
@@ -340,8 +531,7 @@ static void write_members(struct hocket__buf *b, struct hocket__str payload)
 }
 
 /* Of a line that stands there, with which the oldest may have to go.
- * A reader that was too slow is told how many lines it missed (hocket__journal_next), by their
- * numbers. */
+ * hocket__journal_next tells a reader that was too slow how many lines it missed, by their numbers. */
 static void count_line(struct hocket__journal *j, size_t bytes)
 {
     j->last_seq++;
@@ -357,7 +547,7 @@ static int keep_line(struct hocket__journal *j, struct hocket_error *err)
         return hocket__error(err, HOCKET_ELIMIT,
             "a record of %zu bytes does not fit into the journal, which keeps %zu", text.n,
             j->options.max_bytes);
-    if (hocket__lines_add(&j->lines, text, j->type_at) < 0)
+    if (lines_add(&j->lines, text, j->type_at) < 0)
         return hocket__error_nomem(err);
     count_line(j, cost(text));
     return 0;
@@ -399,7 +589,7 @@ static void end_with(
     write_head(j, &j->last, hocket__str("", 0), hocket__cstr(type), now_ms);
     hocket__buf_adds(&j->last, members);
     struct hocket__str text = hocket__buf_str(&j->last);
-    hocket__lines_add_last(&j->lines, text, j->type_at);
+    lines_add_last(&j->lines, text, j->type_at);
     count_line(j, cost(text));
     told(j);
 }

@@ -1,5 +1,5 @@
-/* The journal: the append-only, numbered sequence of all that happens in one
- * run. Event streams, the store and the views read it; each keeps a cursor.
+/* The journal: the append-only, numbered sequence of everything that happens in one run. Event
+ * streams, the store and the views read it; each keeps a cursor.
  *
  *     append ──▶ [ 41 42 43 44 45 ]         in memory, under a limit of bytes
  *                   ▲        ▲              the oldest lines go first
@@ -56,7 +56,7 @@ struct hocket__record {
 /* Appends a record and returns its number, or
  *   ESTATE  after HOCKET__JOURNAL_LAST, or from inside the wake callback,
  *   EINVAL  when the type or the outer form of the payload is wrong,
- *   ELIMIT  when this one line is larger than all that is kept,
+ *   ELIMIT  when this one line is larger than everything that is kept,
  *   ENOMEM; in each case the journal is as it was.
  * The payload has to come from our own writers, or to have passed
  * hocket__journal_check: release builds look at its first and last byte and
@@ -76,8 +76,8 @@ int64_t hocket__journal_end(struct hocket__journal *j, struct hocket_error *err)
 struct hocket__buf *hocket__journal_begin_as(struct hocket__journal *j, struct hocket__str op,
     struct hocket__str agent, struct hocket__str type, int64_t now_ms, struct hocket_error *err);
 
-/* Appends to *out what the records of an operation and an agent have alike, so that it is quoted once
- * for all that they do. Either may be empty. 0 or ENOMEM. */
+/* Appends to *out what the records of an operation and an agent have in common, so that it is quoted
+ * once for all of them. Either may be empty. 0 or ENOMEM. */
 int hocket__journal_shared_members(
     struct hocket__str op, struct hocket__str agent, struct hocket__buf *out);
 

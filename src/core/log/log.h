@@ -1,6 +1,6 @@
-/* The log of effects: all that came into a run from outside, in order, so that the same code with the
- * same log does the same again. The journal says what a run did; the log is what it cannot know by
- * itself.
+/* The log of effects: everything that came into a run from outside, in order, so that the same code
+ * with the same log does the same again. The journal says what a run did; the log holds what it
+ * cannot know by itself.
  *
  * A run is deterministic between two things from outside. Its clock is the tick: how many steps its
  * fibers have made. An entry holds the tick at which it came, so that it comes again at the same place:
@@ -23,19 +23,19 @@
 #include <stdint.h>
 
 enum hocket__log_kind {
-    HOCKET__LOG_LIFE = 1, /* a process begins or resumes the run, or a pause of it ends */
-    HOCKET__LOG_WAKE,     /* of a fiber, by somebody outside of the run */
-    HOCKET__LOG_TIMEOUT,  /* a fiber's time was over */
-    HOCKET__LOG_CANCEL,   /* of a fiber, from outside */
-    HOCKET__LOG_STUCK,    /* a fiber was told that nothing can end its wait */
-    HOCKET__LOG_END,      /* of an effect, with its outcome */
-    HOCKET__LOG_TELL,     /* what an embedder said to the run */
-    HOCKET__LOG_NOTICE,   /* an event that somebody outside put into the run's journal */
-    HOCKET__LOG_BEGIN,    /* of an effect: from here on the kinds are what steps did themselves */
-    HOCKET__LOG_VALUE,    /* a value from outside that was there at once */
-    HOCKET__LOG_REST,     /* a step let the others go on: its time was over */
-    HOCKET__LOG_OVER,     /* the run has ended: nothing follows */
-    HOCKET__LOG_CHECKPOINT, /* the first: up to here all is replayed; a later one holds what a replay goes on with */
+    HOCKET__LOG_LIFE = 1,   /* a process begins or resumes the run, or a pause of it ends */
+    HOCKET__LOG_WAKE,       /* of a fiber, by somebody outside of the run */
+    HOCKET__LOG_TIMEOUT,    /* a fiber's time was over */
+    HOCKET__LOG_CANCEL,     /* of a fiber, from outside */
+    HOCKET__LOG_STUCK,      /* a fiber learned that nothing can end its wait */
+    HOCKET__LOG_END,        /* of an effect, with its outcome */
+    HOCKET__LOG_TELL,       /* what an embedder said to the run */
+    HOCKET__LOG_NOTICE,     /* an event that somebody outside put into the run's journal */
+    HOCKET__LOG_BEGIN,      /* of an effect: from here on the kinds are what steps did themselves */
+    HOCKET__LOG_VALUE,      /* a value from outside that was there at once */
+    HOCKET__LOG_REST,       /* a step let the others go on: its time was over */
+    HOCKET__LOG_OVER,       /* the run has ended: nothing follows */
+    HOCKET__LOG_CHECKPOINT, /* the first: everything up to here is replayed; a later one holds the state that a replay continues from */
     HOCKET__LOG_CLOCK, /* a step read the clock, and it had moved: ord says which read it was (hocket__log_read_clock) */
     HOCKET__LOG_KINDS
 };
@@ -123,7 +123,7 @@ void hocket__log_forget(struct hocket__log *log, uint64_t n);
  * one. Else NULL. */
 const struct hocket__log_entry *hocket__log_peek(
     const struct hocket__log *log, const struct hocket__log_entry *is);
-/* In a replay: whether an effect of this name, whose digest begins so, is still to begin. Looks at all that is left. */
+/* In a replay: whether an effect of this name, whose digest begins so, is still to begin. Looks at everything that is left. */
 bool hocket__log_has_effect_ahead(
     const struct hocket__log *log, struct hocket__str name, struct hocket__str digest);
 /* In a replay, in a step: what it does now (kind, path, ord, name, digest of *is) has to be the next
@@ -142,9 +142,3 @@ const char *hocket__log_kind_word(enum hocket__log_kind kind);
  * they do not. What is given points into them. */
 bool hocket__log_differs(struct hocket__str was, struct hocket__str is, struct hocket__str *field,
     struct hocket__str *old, struct hocket__str *now);
-
-/* An entry as bytes that carry their length and a check sum, for files (encode.c). */
-void hocket__log_encode(const struct hocket__log_entry *e, struct hocket__buf *out);
-/* Reads the first one of `from`: how many bytes it has, and *e, which points into them; 0 when more is
- * needed; EPARSE when it is none, or was damaged. */
-int64_t hocket__log_decode(struct hocket__str from, struct hocket__log_entry *e);

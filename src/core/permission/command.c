@@ -24,6 +24,51 @@ struct command {
     struct word words[MAX_WORDS];
 };
 
+/* ---- The table's rows ------------------------------------------------------------------------- */
+
+/* Whether `word` stands in a list that is separated by blanks. */
+static bool is_listed(const char *list, struct hocket__str word)
+{
+    for (const char *at = list; at && *at && word.n;) {
+        const char *blank = strchr(at, ' ');
+        size_t n = blank ? (size_t) (blank - at) : strlen(at);
+        if (n == word.n && memcmp(at, word.p, n) == 0)
+            return true;
+        at += n + (blank != NULL);
+    }
+    return false;
+}
+
+/* NULL: unknown. */
+static const struct hocket__program_facts *row_of(
+    const struct hocket__program_facts *rows, struct hocket__str name)
+{
+    for (const struct hocket__program_facts *f = rows; f->names; f++)
+        if (is_listed(f->names, name))
+            return f;
+    return NULL;
+}
+
+/* "python3.11" is python. */
+static struct hocket__str without_version(struct hocket__str name)
+{
+    while (name.n > 1 && strchr("0123456789.-", name.p[name.n - 1]))
+        name.n--;
+    return name;
+}
+
+/* By the last part of a path; version numbers at its end do not count. NULL: unknown. */
+static const struct hocket__program_facts *facts_of(struct hocket__str program)
+{
+    for (size_t i = program.n; i > 0; i--)
+        if (program.p[i - 1] == '/') {
+            program = hocket__str(program.p + i, program.n - i);
+            break;
+        }
+    const struct hocket__program_facts *f = row_of(hocket__programs, program);
+    return f ? f : row_of(hocket__programs, without_version(program));
+}
+
 /* ---- Words -------------------------------------------------------------------------------- */
 
 /* Reads a quoted piece, from behind the quote on; false when there is more in it than text. */
@@ -150,7 +195,7 @@ static struct hocket__str without_member(struct hocket__str w)
 static bool is_inside(struct hocket__str w)
 {
     w = without_member(w);
-    if (hocket__program_lists("- /dev/null /dev/stdout /dev/stderr", w))
+    if (is_listed("- /dev/null /dev/stdout /dev/stderr", w))
         return true;
     for (size_t i = 0; i < w.n; i++)
         if (w.p[i] == '@' && (i == 0 || w.p[i - 1] != '/'))
@@ -189,8 +234,8 @@ static bool takes_operand(
     case HOCKET__REMOTE: return nth == 1 ? is_name(w) : is_plain(w);
     case HOCKET__ADDRESS: return is_address(w);
     case HOCKET__BY_RULE: return by_rule;
-    case HOCKET__OF_WORDS: return hocket__program_lists(f->words, w);
-    case HOCKET__FIRST_OF_WORDS: return nth > 1 || hocket__program_lists(f->words, w);
+    case HOCKET__OF_WORDS: return is_listed(f->words, w);
+    case HOCKET__FIRST_OF_WORDS: return nth > 1 || is_listed(f->words, w);
     case HOCKET__WITH_PLUS: return w.n && w.p[0] == '+';
     }
     return false;
@@ -372,7 +417,7 @@ static const char *judge_known(
     if (!f->commands || r.at == c->n)
         return NULL;
     bool by_rule = !is_models(&r, r.at);
-    f = hocket__program_command(f->commands, c->words[r.at++].text);
+    f = row_of(f->commands, c->words[r.at++].text);
     if (!f)
         return "it is no command that is known to run nothing else";
     if (f->kind == HOCKET__HARMLESS)
@@ -392,7 +437,7 @@ static bool has_letter(struct hocket__str w, const char *letters)
 static bool is_script(struct hocket__str w)
 {
     return !hocket__str_is(w, "-") && !strchr("@", w.p[0]) && !holds(w, ":")
-           && !hocket__program_lists("inspect debug", w);
+           && !is_listed("inspect debug", w);
 }
 
 /* The script has to be an operand; of options, all have to be spelled out, and then the script, too. */
@@ -400,7 +445,7 @@ static const char *judge_interpreter(
     const struct hocket__program_facts *f, const struct command *c, size_t spelled)
 {
     size_t i = 1;
-    if (c->n == 2 && hocket__program_lists("--version -version", c->words[1].text))
+    if (c->n == 2 && is_listed("--version -version", c->words[1].text))
         return NULL;
     for (; i < c->n && (is_option(c->words[i].text) || c->words[i].text.p[0] == '+'); i++) {
         struct hocket__str w = c->words[i].text;
@@ -421,7 +466,7 @@ static const char *judge_interpreter(
 
 static const char *judge(const struct command *c, size_t spelled)
 {
-    const struct hocket__program_facts *f = hocket__program_facts(c->words[0].text);
+    const struct hocket__program_facts *f = facts_of(c->words[0].text);
     if (!f || f->kind == HOCKET__HARMLESS)
         return NULL;
     switch (f->kind) {
@@ -433,7 +478,7 @@ static const char *judge(const struct command *c, size_t spelled)
 
 /* ---- A rule --------------------------------------------------------------------------------------- */
 
-/* Bytes that a glob spells out, and whether that is all of it. */
+/* The number of literal bytes of a glob, and whether it has nothing else. */
 static size_t spelled_bytes(struct hocket__str glob, bool *all)
 {
     size_t n = 0, i = 0;
@@ -474,7 +519,7 @@ struct hocket__str hocket__command_unknown(struct hocket__str glob)
     bool is_whole = program.n == glob.n || glob.p[program.n] == ' ';
     bool all;
     spelled_bytes(glob, &all);
-    return all || !is_whole || hocket__program_facts(program) ? hocket__str(glob.p, 0) : program;
+    return all || !is_whole || facts_of(program) ? hocket__str(glob.p, 0) : program;
 }
 
 /* ---- Commands inside of others --------------------------------------------------------------------- */
@@ -547,8 +592,7 @@ static size_t behind_options(const struct command *c, size_t first)
 {
     size_t i = first + 1;
     while (i < c->n && is_option(c->words[i].text))
-        i += hocket__program_lists("-c -C --git-dir --work-tree --namespace", c->words[i].text) ? 2
-                                                                                                : 1;
+        i += is_listed("-c -C --git-dir --work-tree --namespace", c->words[i].text) ? 2 : 1;
     return i < c->n ? i : c->n;
 }
 
@@ -559,7 +603,7 @@ static bool leads_on(const struct command *c, size_t word)
     struct hocket__str w = c->words[word].text;
     if (memchr(w.p, '=', w.n))
         return true;
-    const struct hocket__program_facts *first = hocket__program_facts(c->words[0].text);
+    const struct hocket__program_facts *first = facts_of(c->words[0].text);
     if (!first || hocket__str_is(hocket__cstr(first->names), "git"))
         return false;
     return first->kind == HOCKET__RUNS_OPERANDS || first->kind == HOCKET__INTERPRETS
@@ -569,7 +613,7 @@ static bool leads_on(const struct command *c, size_t word)
 static bool is_in_command(struct hocket__str glob, const struct command *c)
 {
     for (size_t i = 0; i < c->n; i++) {
-        const struct hocket__program_facts *f = hocket__program_facts(c->words[i].text);
+        const struct hocket__program_facts *f = facts_of(c->words[i].text);
         if (matches_from(glob, c, i, i + 1))
             return true;
         if (f && hocket__str_is(hocket__cstr(f->names), "git")

@@ -227,7 +227,7 @@ static bool is_protected(const struct hocket__permissions *d, struct hocket__str
     return false;
 }
 
-/* Whether the text that it was told may make it do harm, or go where it should not. */
+/* Whether the text that it gets can make it do harm, or leave its bounds. */
 static bool is_labelled(const struct hocket__permission_call *c)
 {
     bool tells = c->labels & HOCKET__PRIVATE_TEXT && c->effects & TELLS;

@@ -422,7 +422,7 @@ static const struct hocket__program_facts pip_commands[] = {
 
 /* ---- All of them ----------------------------------------------------------------------------------- */
 
-static const struct hocket__program_facts programs[] = {
+const struct hocket__program_facts hocket__programs[] = {
     { .names = "git",
         .kind = HOCKET__KNOWN,
         .single = true,
@@ -812,48 +812,5 @@ static const struct hocket__program_facts programs[] = {
                    "--skipLibCheck --pretty --listFiles --showConfig --incremental "
                    "--moduleResolution# --esModuleInterop --allowJs --checkJs --version -v "
                    "--help -h --init --noEmitOnError --explainFiles --traceResolution" },
+    { .names = NULL },
 };
-
-bool hocket__program_lists(const char *list, struct hocket__str word)
-{
-    for (const char *at = list; at && *at && word.n;) {
-        const char *blank = strchr(at, ' ');
-        size_t n = blank ? (size_t) (blank - at) : strlen(at);
-        if (n == word.n && memcmp(at, word.p, n) == 0)
-            return true;
-        at += n + (blank != NULL);
-    }
-    return false;
-}
-
-/* "python3.11" is python. */
-static struct hocket__str without_version(struct hocket__str name)
-{
-    while (name.n > 1 && strchr("0123456789.-", name.p[name.n - 1]))
-        name.n--;
-    return name;
-}
-
-const struct hocket__program_facts *hocket__program_facts(struct hocket__str program)
-{
-    for (size_t i = program.n; i > 0; i--)
-        if (program.p[i - 1] == '/') {
-            program = hocket__str(program.p + i, program.n - i);
-            break;
-        }
-    struct hocket__str plain = without_version(program);
-    for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
-        if (hocket__program_lists(programs[i].names, program)
-            || hocket__program_lists(programs[i].names, plain))
-            return &programs[i];
-    return NULL;
-}
-
-const struct hocket__program_facts *hocket__program_command(
-    const struct hocket__program_facts *commands, struct hocket__str name)
-{
-    for (const struct hocket__program_facts *f = commands; f->names; f++)
-        if (hocket__program_lists(f->names, name))
-            return f;
-    return NULL;
-}

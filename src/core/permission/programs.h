@@ -52,15 +52,8 @@ struct hocket__program_facts {
     const char *options;
     const char *words; /* of INTERPRETS: whose next word ends the options */
     const struct hocket__program_facts
-        *commands; /* the first operand is one of these; names NULL at the end */
+        *commands; /* the first operand is such a word; NULL at the end */
 };
 
-/* By the last part of a path; version numbers at its end do not count. NULL: unknown. */
-const struct hocket__program_facts *hocket__program_facts(struct hocket__str program);
-
-/* The row of a list of commands. NULL: unknown. */
-const struct hocket__program_facts *hocket__program_command(
-    const struct hocket__program_facts *commands, struct hocket__str name);
-
-/* Whether `word` stands in a list that is separated by blanks. */
-bool hocket__program_lists(const char *list, struct hocket__str word);
+/* A row with names NULL is behind the last one. */
+extern const struct hocket__program_facts hocket__programs[];

@@ -253,7 +253,7 @@ int hocket__regex_search(
     if (text.n == 0)
         text.p = "";
     run_init(&r, re, text, scratch, steps);
-    /* A pattern that begins with ^ outside of all alternatives needs no other beginning; in
-     * front of one that is in an alternative stands a SPLIT. */
+    /* A pattern that begins with ^ outside of all alternatives needs no other beginning; before one
+     * within an alternative stands a SPLIT. */
     return search_from(&r, 0, text.p, re->code[0].op == HOCKET__RE_BEGIN);
 }

@@ -57,15 +57,8 @@ struct hocket__regex {
 int hocket__regex_parse(struct hocket__regex *re, struct hocket__str pattern, size_t max_size,
     struct hocket_error *err);
 
-/* ---- Classes (class.c); 0 or HOCKET_ENOMEM */
+/* ---- Classes */
 
-int hocket__regex_class_add(
-    const struct hocket_allocator *a, struct hocket__regex_class *c, uint32_t first, uint32_t last);
-/* Adds what \d \D \w \W \s \S stand for; `letter` is one of dDwWsS. */
-int hocket__regex_class_add_escape(
-    const struct hocket_allocator *a, struct hocket__regex_class *c, char letter);
-/* Sorts the ranges and fills in `ascii`: the class is ready for use. */
-void hocket__regex_class_close(struct hocket__regex_class *c);
 bool hocket__regex_class_has(const struct hocket__regex_class *c, uint32_t code);
 
 /* ---- Unicode (unicode.c) */

@@ -1,8 +1,8 @@
 /* Keywords that apply other schemas: their schemas become nodes.
  *
- * Readers run once, when a schema is compiled; what they fill in is judged by array.c, object.c and
+ * Readers run once, when a schema is compiled; what they fill in is judged by eval.c, object.c and
  * logic.c for every value. The table at the end says which keyword is known in which draft and
- * vocabulary: one that is not is no keyword there, and means nothing. */
+ * vocabulary. Unknown keywords mean nothing. */
 #include "core/schema/build_impl.h"
 
 static int expected(struct hocket__schema_build *b, const char *what)
@@ -159,8 +159,8 @@ static int read_properties(struct hocket__schema_build *b, const struct hocket__
     return rules ? read_props(b, k->value, &rules->props) : HOCKET_ENOMEM;
 }
 
-/* Read as properties are, and then each name is compiled as a pattern: a name that is none is told
- * with its place. */
+/* Read as properties are, and then each name is compiled as a pattern: for a name that is no
+ * pattern the error gives its place. */
 static int read_patterns(struct hocket__schema_build *b, const struct hocket__schema_met *k)
 {
     struct hocket__schema_objects *rules = hocket__schema_objects(b, k->node);

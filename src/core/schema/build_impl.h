@@ -4,13 +4,13 @@
  * documents, until none is left.
  *
  *     documents -> nodes (build.c; keywords in assert.c and
- *     apply.c) -> references (ref.c) -> no loops (loop.c) */
+ *     apply.c) -> references (ref.c) -> no loops */
 #pragma once
 
 #include "base/map.h"
 #include "base/utf8.h"
 #include "core/schema/schema_impl.h"
-#include "core/schema/uri.h"
+#include "core/schema/arena.h"
 
 /* Where in a document the walk stands, for messages; frames on the C stack. */
 struct hocket__schema_where {
@@ -155,11 +155,3 @@ int hocket__schema_parse(const struct hocket_allocator *a, struct hocket__str te
  * to the schema. HOCKET_ENOTFOUND (without message) when nobody has it. */
 int hocket__schema_load(
     struct hocket__schema_build *b, struct hocket__str uri, const hocket_json **out);
-
-/* ---- meta.c: the metaschemas; empty when the URI is none of theirs */
-struct hocket__str hocket__schema_meta(struct hocket__str uri);
-
-/* ---- loop.c */
-
-/* HOCKET_EINVAL when a schema applies itself to the same instance again. */
-int hocket__schema_check_loops(struct hocket__schema_build *b);

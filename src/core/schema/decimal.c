@@ -76,8 +76,8 @@ static int compare_size(const struct hocket__decimal *a, const struct hocket__de
 {
     if (a->count == 0 || b->count == 0)
         return (a->count > 0) - (b->count > 0);
-    /* of 0.00012 and 120 the place of the first digit says which is larger; digits are looked
-     * at only where that is the same */
+    /* of 0.00012 and 120 the place of the first digit says which is larger; digits are compared only where that is
+     * the same */
     int64_t size_a = a->exponent + (int64_t) a->count, size_b = b->exponent + (int64_t) b->count;
     if (size_a != size_b)
         return size_a < size_b ? -1 : 1;

@@ -84,7 +84,7 @@ static bool take_offset(struct hocket__str *s, int *minutes)
     return true;
 }
 
-/* A leap second is one in UTC, so the offset is taken off before it is looked at. */
+/* A leap second is one in UTC, so the offset is subtracted before the check. */
 static bool take_time(struct hocket__str *s)
 {
     int hour, minute, second, offset;

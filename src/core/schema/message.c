@@ -102,7 +102,7 @@ static void add_string(struct text *t, struct hocket__str s)
     adds(t, i < s.n ? "\xe2\x80\xa6\"" : "\"");
 }
 
-/* Of containers only whether they are empty: what is in them is told by errors of their own. */
+/* Of containers it only says whether they are empty: their contents have errors of their own. */
 static void add_value(struct text *t, const hocket_json *v)
 {
     struct hocket__str s;
@@ -204,30 +204,35 @@ static void got(struct text *t, const struct hocket__schema_inst *in)
     add_inst(t, in);
 }
 
+__attribute__((format(printf, 5, 0))) static void report(struct hocket__schema_run *r,
+    const struct hocket__schema_inst *in, const char *keyword, bool says_got, const char *fmt,
+    va_list ap)
+{
+    struct text t;
+    if (!begin(r, in, keyword, &t))
+        return;
+    vaddf(&t, fmt, ap);
+    if (says_got)
+        got(&t, in);
+}
+
 /* 0 is the verdict "does not fit", so that a caller can return what this does. */
 int hocket__schema_report(struct hocket__schema_run *r, const struct hocket__schema_inst *in,
     const char *keyword, const char *fmt, ...)
 {
-    struct text t;
-    if (!begin(r, in, keyword, &t))
-        return 0;
     va_list ap;
     va_start(ap, fmt);
-    vaddf(&t, fmt, ap);
+    report(r, in, keyword, true, fmt, ap);
     va_end(ap);
-    got(&t, in);
     return 0;
 }
 
 int hocket__schema_report_plain(struct hocket__schema_run *r, const struct hocket__schema_inst *in,
     const char *keyword, const char *fmt, ...)
 {
-    struct text t;
-    if (!begin(r, in, keyword, &t))
-        return 0;
     va_list ap;
     va_start(ap, fmt);
-    vaddf(&t, fmt, ap);
+    report(r, in, keyword, false, fmt, ap);
     va_end(ap);
     return 0;
 }
@@ -341,7 +346,7 @@ int hocket__schema_report_alternatives(struct hocket__schema_run *r,
         addf(&t, "fits none of the %zu alternatives", list->count);
     if (r->brief)
         return 0;
-    /* the error begun above: what alternatives say is told relative to its place */
+    /* the error begun above: errors of alternatives are relative to its place */
     const char *base = r->sink->at[r->sink->count - 1].path;
     for (size_t i = 0; i < list->count && i < ALTERNATIVES; i++) {
         struct hocket__schema_error e;

@@ -1,8 +1,8 @@
 /* properties, patternProperties, additionalProperties, propertyNames, required,
  * dependent…, counts. The members are walked once; each finds its schemas.
  *
- * Members that models send and a schema does not know are the most common fault: the message for
- * those names what there is. */
+ * Members that models send and a schema does not know are the most common fault: the message for them names the
+ * known members. */
 #include "core/schema/run_impl.h"
 
 #include <stdlib.h>

@@ -84,13 +84,8 @@ int hocket__schema_try(struct hocket__schema_run *r, const struct hocket__schema
 
 int hocket__schema_eval_values(struct hocket__schema_run *r,
     const struct hocket__schema_values *rules, const struct hocket__schema_inst *in);
-int hocket__schema_eval_number(struct hocket__schema_run *r,
-    const struct hocket__schema_numbers *rules, const struct hocket__schema_inst *in);
 int hocket__schema_eval_string(struct hocket__schema_run *r,
     const struct hocket__schema_strings *rules, const struct hocket__schema_inst *in);
-int hocket__schema_eval_array(struct hocket__schema_run *r,
-    const struct hocket__schema_arrays *rules, const struct hocket__schema_inst *in,
-    struct hocket__schema_seen *seen);
 int hocket__schema_eval_object(struct hocket__schema_run *r,
     const struct hocket__schema_objects *rules, const struct hocket__schema_inst *in,
     struct hocket__schema_seen *seen);

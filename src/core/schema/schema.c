@@ -3,7 +3,7 @@
 
 #include "core/schema/run_impl.h"
 
-/* Turns 1, 0 or negative into what the caller is told. */
+/* Turns 1, 0 or negative into the caller's result. */
 static int answer(const struct hocket__schema *s, int rc, struct hocket_error *err)
 {
     if (rc > 0)

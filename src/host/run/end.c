@@ -1,17 +1,17 @@
-/* The end of a run of the store: its row says what came of it, its claim is given back. Where nobody knows yet whether it could be
- * kept, its end is held.
+/* The end of a durable run: writes the result to its row and releases its claim. The run's end is held back until the store has
+ * confirmed or refused it.
  *
- * Runs that workers share: any of them may take such a run, end it half done, and another one goes on.
+ * Workers share the runs of a pool: one may end such a run half done, and another one continues it.
  *
- *     drained                       ──> what is under way ends, nothing more is begun; then it is queued again
- *     the end of one with a pool    ──> its result is kept as a file of its own, for whoever waits for it
+ *     drained              ──> calls that are under way end, the run begins no new ones; then it is queued again
+ *     end of a pool's run  ──> its result is stored as a file of its own, for those who wait for it
  *
- * A run that a message has cancelled (inbox.c). Who said so has ended what it had called and submitted until then
- * (internal/run/cancel.lua); between that and its end it may have submitted more.
+ * When a message cancels a run (inbox.c), the sender has already cancelled the runs that it had called and submitted
+ * (internal/run/cancel.lua). Between that and its end the run may have submitted more.
  *
- *     its last fiber has ended ──> a fiber of nobody's: what it has called, once more ──> its end is kept, and told
+ *     its last fiber has ended ──> a fiber outside of the run cancels its calls again ──> its end is stored, and reported
  *
- * A process that ends in between leaves the run as it was, with the message: who takes it over does the same. */
+ * A process that ends in between leaves the row and the message as they were, so the next process does the same. */
 #include "host/run/stored.h"
 
 #include <stdio.h>
@@ -30,7 +30,7 @@
 
 /* ---- Of runs that workers share -------------------------------------------------------------------------------------- */
 
-/* Of one that has none: it was cancelled before it had any. */
+/* The result of a run that has none: it was cancelled before it had one. */
 static void write_result(const struct hocket__run *r, struct hocket__buf *b)
 {
     hocket__jw_open(b, '{');
@@ -66,8 +66,8 @@ static void keep_result(struct hocket__stored *s)
     hocket__buf_deinit(&made);
 }
 
-/* What its row is to say besides, when it ends here: its result is kept; one that was put away in the middle is queued again. `over`: it
- * has ended for good. */
+/* Sets further columns of its row at its end in this process: stores its result; queues a run again that was parked in the
+ * middle. `over`: it has ended for good. */
 static void shared_end(struct hocket__stored *s, bool over, struct hocket__buf *waiting,
     struct hocket__store_run *row, unsigned *set)
 {
@@ -101,7 +101,7 @@ static double number(struct hocket__str object, const char *name)
     return hocket__json_next(&reader) == HOCKET__JSON_NUMBER ? hocket__json_double(&reader) : -1;
 }
 
-/* What the run's result says that it has used. */
+/* The usage in the run's result. */
 static void take_usage(const struct hocket__run *r, struct hocket__store_run *row)
 {
     struct hocket__str usage, v;
@@ -122,7 +122,7 @@ static enum hocket__store_state state_of(const struct hocket__run *r)
                                             : HOCKET__STORE_FAILED;
 }
 
-/* Meanwhile no fiber of the run is there; whoever waits for its end waits for the store. */
+/* The run has no fiber meanwhile; its end waits for the store. */
 static void hold_end(struct hocket__stored *s)
 {
     hocket__run_phase_on(&s->phase, HOCKET__RUN_HOLD);
@@ -135,7 +135,7 @@ static void let_go(struct hocket__stored *s)
     hocket__run_phase_on(&s->phase, HOCKET__RUN_LET_GO);
 }
 
-/* Whether a run goes on without a store that refuses it for this, since nobody has named the store and nothing of the run is in it. */
+/* Whether a run continues without a store that refuses it for this reason: nobody has named the store, and it has nothing of the run. */
 static bool may_lack(const struct hocket__stored *s, int status)
 {
     return s->run->host->store_optional && status == HOCKET_EDENIED
@@ -163,8 +163,8 @@ static void on_open(struct hocket__store_wait *w, int status, const struct hocke
     let_end(hocket__container_of(w, struct hocket__stored, opening), status, err);
 }
 
-/* That it is open is enough: what it waits for then, a disk that is full, may take for ever. One that is put away hears
- * of that, too. */
+/* An open store is enough: waiting for more, such as room on a full disk, may take for ever. A run that is parked gets
+ * that error, too. */
 static void store_opened(struct hocket__stored *s)
 {
     if (!hocket__run_phase_is_held(s->phase) || s->opening.no_pause)
@@ -173,7 +173,7 @@ static void store_opened(struct hocket__stored *s)
     let_end(s, 0, NULL);
 }
 
-/* It was done before anybody knew whether its store can be used; or is to be gone on with, and the store has nothing of it. */
+/* It ended before the store was open; or it is parked, and the store has nothing of it. */
 static void hold_until_known(struct hocket__stored *s)
 {
     bool nowhere = hocket__stored_is_parked(s) && !hocket__store_has(s->store, s->put);
@@ -185,8 +185,8 @@ static void hold_until_known(struct hocket__stored *s)
     hocket__store_commit(s->store, &s->claim, HOCKET__STORE_WRITTEN, &s->opening);
 }
 
-/* A run that ends with its host, or is parked, is not over: it can be resumed. So can one whose log could not be
- * written, from what there is of it; but for one that was to be cancelled, maybe in the middle of its replay. */
+/* A run that ends with its host, or is parked, is not over: it can be resumed. A run whose log could not be written can be
+ * resumed from the part that is stored, unless it was to be cancelled, maybe in the middle of its replay. */
 static bool is_over(struct hocket__stored *s)
 {
     struct hocket__run *r = s->run;
@@ -199,7 +199,7 @@ static bool is_over(struct hocket__stored *s)
     return s->cancelled_by_message;
 }
 
-/* What was counted in a replay that did not come to its end is less than what its row says already. */
+/* A replay that did not reach its end has counted less than the row already has. */
 static bool is_counted(
     const struct hocket__stored *s, const struct hocket__store_run *row, bool over)
 {
@@ -207,7 +207,7 @@ static bool is_counted(
     return whole && (over || row->cost >= 0 || row->tokens >= 0);
 }
 
-/* Its row says how it ended, where it is still ours. */
+/* Writes to its row how it ended, if the claim is still ours. */
 static void write_end(struct hocket__stored *s)
 {
     struct hocket__run *r = s->run;
@@ -226,7 +226,7 @@ static void write_end(struct hocket__stored *s)
         hocket__store_update(s->store, &s->claim, set, &row);
     hocket__buf_deinit(&waiting);
     hocket__stored_give_back(s);
-    if (over && s->pool.len > 0) /* what a process writes is news for others alone */
+    if (over && s->pool.len > 0) /* the store reports a process's own writes only to others */
         hocket__inbox_ask(r->host);
 }
 
@@ -249,7 +249,7 @@ static void end(struct hocket__stored *s)
 static void on_done(struct hocket__fiber *f, void *ud)
 {
     struct hocket__stored *s = ud;
-    (void) f; /* what went wrong is in the log */
+    (void) f; /* the log has its errors */
     s->ending = 0;
     end(s);
     hocket__run_mark_due(s->run);
@@ -301,7 +301,7 @@ void hocket__stored_end(struct hocket__stored *s)
         end(s);
 }
 
-/* Nobody is to hear of its end any more. */
+/* Its end is not to be reported any more. */
 static void drop_end(struct hocket__stored *s)
 {
     drop_ending(s);
@@ -340,7 +340,7 @@ int hocket_run_drain(hocket_host *h, uint64_t id)
     return 0;
 }
 
-/* One that sleeps, or is still read: what is to be left of it is in the store. */
+/* A run that is suspended or still being read: the store has all of it. */
 static int park_unread(hocket_host *h, uint64_t id)
 {
     for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
@@ -395,7 +395,7 @@ int hocket_run_cancel(hocket_host *h, uint64_t id)
 
 /* ---- Its store is lost --------------------------------------------------------------------------- */
 
-/* It ends, also where it sleeps or is still being read: what it does is not kept any more. */
+/* Ends it, even while it is suspended or still being read: nothing that it does is stored any more. */
 static void fail(struct hocket__stored *s, const struct hocket_error *why)
 {
     if (s->run->kept)
@@ -404,7 +404,7 @@ static void fail(struct hocket__stored *s, const struct hocket_error *why)
         hocket__resume_end(s->run, why->status, why);
 }
 
-/* It may wait already for somebody who would answer it in the store. */
+/* It may already wait for an answer that would come through the store. */
 static void do_without(struct hocket__stored *s)
 {
     hocket__run_claim_on(&s->claim_state, HOCKET__CLAIM_WITHOUT);
@@ -412,7 +412,7 @@ static void do_without(struct hocket__stored *s)
         hocket__waiting_look_soon(s);
 }
 
-/* The store broke: it goes on without, where the host allows that, or ends. */
+/* The store broke: the run continues without it if the host allows that, and ends otherwise. */
 static void lose_store(struct hocket__stored *s, const struct hocket_error *err)
 {
     if (hocket__host_may_do_without(s->run->host)) {
@@ -428,9 +428,9 @@ static struct hocket__stored *stored_of(struct hocket__list *l)
     return hocket__container_of(l, struct hocket__run, link)->stored;
 }
 
-/* Another process has it: what this one does is not the run any more. Or it may not be kept at all, as why says, and goes on
- * without where the host allows that and nothing was begun under its claim. Of one that is not ours (it is only replayed, or
- * still to be taken) nothing is lost: that was an earlier claim. */
+/* The claim is lost: another process has the run, so this one must stop. Or the store cannot keep the run at all (`why`): it
+ * continues without the store if the host allows that and no effect began under the claim. A run that is not ours (only
+ * replayed, or not claimed yet) loses nothing: the news is about an earlier claim. */
 static void lose(struct hocket__stored *s, const struct hocket_error *why)
 {
     struct hocket_error err = *why;
@@ -477,7 +477,7 @@ static void on_news(
     }
     if (news == HOCKET__STORE_CHANGED)
         hocket__inbox_ask(h);
-    if (!told || late) /* those that are over cannot fail any more */
+    if (!told || late) /* a run that is over cannot fail any more */
         hocket__runtime_store_lost(h->rt, err);
 }
 

@@ -1,10 +1,10 @@
-/* What a run tells: the records of its journal, the text of its streams between them, its end.
+/* What a run reports: the records of its journal, the text of its streams between them, its end.
  *
  *   journal   1   2       3       4
- *   deltas          a b c   d d         each knows the record that it came after, so that both
- *   told      1   2 abc   3 dd    4     are told in order; text of one agent is told in one piece
+ *   deltas          a b c   d d         each knows the record before it, so that both are
+ *   reported  1   2 abc   3 dd    4     reported in order; an agent's text comes in one piece
  *
- * Pushed to callbacks after a drain, when no Lua is running and while there is time; or kept until
+ * Callbacks get it after a drain, when no Lua is running and while there is time; without callbacks it waits until
  * the embedder takes it. */
 
 #include <stdio.h>
@@ -63,8 +63,8 @@ void hocket__run_free_deltas(struct hocket__run *r)
 static struct hocket__delta *find_delta(
     struct hocket__run *r, uint64_t after, struct hocket__str who)
 {
-    /* From the newest: several agents stream at once, so the one before may be another's; but
-     * behind a record all begins anew. */
+    /* From the newest: several agents stream at once, so the delta before may belong to another one. A
+     * record ends the search. */
     for (struct hocket__list *l = r->deltas.prev; l != &r->deltas; l = l->prev) {
         struct hocket__delta *d = hocket__container_of(l, struct hocket__delta, link);
         if (d->after != after)
@@ -118,7 +118,7 @@ void hocket__run_delta(struct hocket__run *r, struct hocket__str kind, struct ho
     size_t before = d->text.len;
     hocket__buf_addstr(&d->text, text);
     r->delta_bytes += d->text.len - before;
-    /* Nobody takes them. The oldest go: the answer at the end has all of the text. */
+    /* Nobody takes them: the oldest are dropped. The answer at the end has the whole text. */
     while (r->delta_bytes > delta_limit(r->host))
         free_delta(&r->host->alloc, take_oldest(r));
     hocket__run_mark_due(r);
@@ -151,7 +151,7 @@ static void write_delta(
     hocket__jw_close(b, '}');
 }
 
-/* The oldest delta, whose text is kept until the next is told. */
+/* The oldest delta. Its text stays until the next one is reported. */
 static void take_delta(struct hocket__run *r, struct hocket_event *e)
 {
     struct hocket__buf *b = &r->host->event;
@@ -181,7 +181,7 @@ static bool next_event(struct hocket__run *r, struct hocket_event *e)
     static const size_t type_size = sizeof(r->host->type);
     struct hocket__line line;
     uint64_t cursor = r->cursor;
-    if (!r->journal) /* it has not begun, sleeps, or could not be resumed */
+    if (!r->journal) /* it has not begun, is suspended, or could not be resumed */
         return hocket__suspended_event(r, e);
     bool has_line = hocket__journal_next(r->journal, &cursor, &line);
     struct hocket__delta *d = hocket__list_empty(&r->deltas) ? NULL
@@ -227,7 +227,7 @@ static void retire(struct hocket__run *r)
 static void push_end(struct hocket__run *r)
 {
     struct hocket_host *h = r->host;
-    /* The callback may ask for the host's end: all that is needed afterwards is taken first. */
+    /* The callback may ask for the host's end: take everything that is needed afterwards first. */
     struct hocket_result result = result_of(r);
     /* Before on_done: a run that is started in it counts against max_runs without this one. */
     retire(r);
@@ -249,7 +249,7 @@ static void push(struct hocket__run *r)
     }
     while (next_event(r, &e)) {
         r->on_event(r->host, r->id, &e, r->ud);
-        if (hocket__over_budget(r->host->rt)) { /* the others' turn; the rest comes later */
+        if (hocket__over_budget(r->host->rt)) { /* the other runs' turn; the rest comes later */
             hocket__run_mark_due(r);
             return;
         }
@@ -263,7 +263,7 @@ static void tell_runs(struct hocket_host *h)
     while (!hocket__list_empty(&h->due)) {
         struct hocket__run *r = hocket__container_of(h->due.next, struct hocket__run, due);
         hocket__list_del(&r->due);
-        if (hocket__run_is_replayed(r)) /* it is marked again when it goes on */
+        if (hocket__run_is_replayed(r)) /* it is marked again when it is live */
             continue;
         h->telling = r;
         push(r);
@@ -273,7 +273,7 @@ static void tell_runs(struct hocket_host *h)
     }
 }
 
-/* A callback was left: puts the host into the state in which it is when one has returned, or gives it up where that cannot be. */
+/* A callback was left: puts the host into the state after a callback's return, or gives it up if that is impossible. */
 static void take_back(struct hocket_host *h)
 {
     struct hocket__runtime *rt = h->rt;
@@ -340,7 +340,7 @@ static void forget_taken(struct hocket_host *h)
     h->taken = NULL;
 }
 
-/* The run's end is taken, and all of it is kept until the next call. */
+/* The embedder takes the run's end; its memory stays until the next call. */
 static void take_end(struct hocket__run *r, struct hocket_event *e)
 {
     struct hocket_host *h = r->host;

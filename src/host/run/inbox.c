@@ -1,44 +1,46 @@
-/* What other processes say to runs of ours, by messages in the store.
+/* Messages that other processes send to our runs through the store.
  *
- *     {"wish":"answer","question":"q1","text":"…"}  ──> the run hears it, and the message is gone
+ *     {"wish":"answer","question":"q1","text":"…"}  ──> the run gets it, and the message is deleted
  *     {"wish":"signal","name":"n","value":…}
- *     {"wish":"say","to":"writer","text":"…"}       ──> one at work hears it as well
+ *     {"wish":"say","to":"writer","text":"…"}       ──> a run at work takes it as well
  *     {"wish":"stop"}
- *     {"wish":"look"}                               ──> one that waits for its project's budget asks for it again
- *     {"wish":"cancel"}                             ──> heard also by one that is still being replayed; it stays until the run
- *                                                       has ended (end.c), so that whoever takes it over hears it, too
+ *     {"wish":"look"}                               ──> a run that waits for its project's budget asks for it again
+ *     {"wish":"cancel"}                             ──> a run in its replay takes it as well; the message stays until the run
+ *                                                       has ended (end.c), so that a process that takes the run over gets it, too
  *
- * Others have written ──> the store is asked once to which of our runs (spoken) ──> those read their messages. A message is
- * taken in the turn of the loop in which the run's log says so: it is heard once, whatever ends when.
+ * News from the store ──> we ask once which of our runs have messages (spoken) ──> those runs read their messages. A message is
+ * deleted in the turn of the loop in which the run's log records it: the run gets it once, whatever ends when.
  *
- * A signal that there is no room for stays in the store, and nothing of it is in the log; when fibers of the run have taken
- * some of those that wait, all are read again. What else is said to it is heard meanwhile.
+ * A signal without room stays in the store, and the log has nothing of it. When fibers of the run have taken some of its
+ * waiting signals, it reads all messages again. It takes other messages meanwhile.
  *
- * What could not be read was not read: until it was, a moment later, the run is not parked, and no limit of a time is over.
+ * After a failed read the run reads again a moment later. Until then it does not park, and no time limit ends.
  *
- * Runs that were loaded or resumed with the option "lazy" and wait for somebody: nothing of them is read but their rows, until
- * somebody says something to them. A thousand conversations that wait are a thousand rows, and not a thousand replays.
+ * Runs that were loaded or resumed with the option "lazy" and wait for somebody: only their rows are read until a message for
+ * them arrives. A thousand waiting conversations cost a thousand rows, and not a thousand replays.
  *
  *     its row ─> claimed ─> is there a message for it? ── no ──> suspended: reported as run_asleep ─┐
  *                                     │ yes                                                 │ an answer, a signal, any wish
  *                                     └────────────> it is read, and replayed <──────────────┘
  *
- * What is said to one that sleeps is a message of the store, which it takes when it waits again. It is handed over as all that
- * the run writes: nothing of it is lost while the disk is full or the server away, and the run wakes after that. */
+ * An embedder's message to a suspended run goes into the store, and the run takes it when it waits again. It is handed over like
+ * everything that the run writes: a full disk or an absent server loses nothing, and the run wakes up afterwards. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/bytes.h"
 #include "base/json/json.h"
 #include "bind/fiber/fiber.h"
+#include "bind/modules.h"
 #include "bind/store/store.h"
+#include "bind/util.h"
 #include "host/run/stored.h"
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 #define LATER_MS    500
 
-/* What messages can wish, as what the run hears it, and their members; "stop" and "look" have none. `json`: the second as it
- * stands, and not its text. `logs`: it is Lua that has it in the log, where it is heard. */
+/* The wishes of messages, the kind that the run gets them as, and their members; "stop" and "look" have none. `json`: take the
+ * second member as JSON, not as text. `logs`: Lua writes it to the log. */
 static const struct wish {
     const char *name, *heard_as, *first, *second;
     bool json, logs;
@@ -81,7 +83,7 @@ static int carry_out(struct hocket__stored *s, const struct wish *w, const char 
                    : hocket__run_say(s->run, w->heard_as, a, b, err);
 }
 
-/* Before words of a client the run loses what its owner allowed (internal/run/client_words.lua). */
+/* Before it gets a client's words, the run loses what its owner allowed (internal/run/client_words.lua). */
 static int carry_out_words(struct hocket__stored *s, const struct wish *w, struct hocket__str json,
     const char *a, struct hocket__str b, struct hocket_error *err)
 {
@@ -89,7 +91,7 @@ static int carry_out_words(struct hocket__stored *s, const struct wish *w, struc
     return rc < 0 ? rc : carry_out(s, w, a, b, err);
 }
 
-/* What the run was told, or why it could not be: 0, or a status. */
+/* Gives the message to the run. 0, or a status that says why not. */
 static int hear(struct hocket__stored *s, struct hocket__str json, struct hocket_error *err)
 {
     const struct hocket_allocator *a = &s->run->host->alloc;
@@ -113,7 +115,7 @@ static int hear(struct hocket__stored *s, struct hocket__str json, struct hocket
     return rc;
 }
 
-/* That is begun, and the message stays. */
+/* Begins to cancel it; the message stays. */
 static bool cancels(struct hocket__stored *s, struct hocket__str json)
 {
     struct hocket__str wish;
@@ -126,14 +128,14 @@ static bool cancels(struct hocket__stored *s, struct hocket__str json)
     return true;
 }
 
-/* Whether it has to be heard another time. */
+/* Whether the message has to be read again later. */
 static bool is_early(const struct hocket__stored *s, int rc)
 {
     return rc == HOCKET_ENOMEM || rc == HOCKET_ECALLBACK
            || (rc == HOCKET_ENOTFOUND && hocket__journal_last(s->run->journal) == 0);
 }
 
-/* It stays until there is room. That is said once, until all were heard. */
+/* It stays until there is room. One warning is enough until the run has taken all. */
 static void note_full(struct hocket__stored *s, const struct hocket_error *err)
 {
     if (hocket__run_room_on(&s->room, HOCKET__ROOM_NO) & HOCKET__ROOM_WARN)
@@ -141,7 +143,7 @@ static void note_full(struct hocket__stored *s, const struct hocket_error *err)
             "run %s: what was said to it waits in the store: %s", s->run->name, err->message);
 }
 
-/* They are read from the beginning: those that were refused come first. */
+/* Reads from the beginning: messages that were refused come first. */
 static void begin_pass(struct hocket__stored *s)
 {
     struct hocket_error err;
@@ -149,7 +151,7 @@ static void begin_pass(struct hocket__stored *s)
         hocket__run_wish(s->run, "left_again", "", HOCKET__STR(""), &err);
 }
 
-/* One that is on its way out, parked or cut off, hears nothing any more: whoever goes on with it does. */
+/* A run that is being parked or cut off takes no message any more: the process that continues it does. */
 static bool hears(const struct hocket__stored *s)
 {
     return hocket__run_phase_hears(s->phase) && s->run->kept && hocket__kept_hears(s->run->kept);
@@ -182,8 +184,8 @@ static int on_message(void *ud, const struct hocket__store_row *row)
     return 0;
 }
 
-/* It goes on here for the first time: what it was refused in another process it may get by now. One that has not begun was
- * refused nothing. */
+/* This process continues the run for the first time: signals that another process refused may have room by now. A run that has
+ * not begun was refused nothing. */
 static void look_once(struct hocket__stored *s)
 {
     struct hocket_error err;
@@ -213,7 +215,7 @@ static void on_later(struct hocket__deadline *d)
         look(s);
 }
 
-/* It could not be read: it is read again, a moment later. */
+/* The read failed: read again a moment later. */
 static void read_later(struct hocket__stored *s)
 {
     struct hocket__runtime *rt = s->run->host->rt;
@@ -222,7 +224,7 @@ static void read_later(struct hocket__stored *s)
         hocket__deadline_set(&rt->deadlines, &s->later, hocket__deadlines_now() + LATER_MS);
 }
 
-/* Asks the store; later, where it cannot be asked now. */
+/* Asks the store, or later if it cannot ask now. */
 static void ask(struct hocket__stored *s);
 
 /* All were read. */
@@ -290,18 +292,23 @@ void hocket__inbox_again(struct hocket__stored *s)
 
 /* ---- From when to when ------------------------------------------------------------------------ */
 
-/* Of one that begins nobody knows yet. */
+/* Nobody can have sent a message to a run that begins. */
 static bool may_be_known(const struct hocket__stored *s)
 {
     return s->run->reported_before > 0 || s->pool.len > 0;
+}
+
+static void watch(struct hocket__stored *s)
+{
+    s->watches_inbox = true;
+    hocket__store_watch(s->store, true);
 }
 
 void hocket__inbox_listen(struct hocket__stored *s)
 {
     if (hocket__stored_is_off(s) || s->watches_inbox)
         return;
-    s->watches_inbox = true;
-    hocket__store_watch(s->store, true);
+    watch(s);
     if (hocket__stored_is_ours(s) && may_be_known(s))
         hocket__inbox_read(s);
 }
@@ -343,7 +350,7 @@ static int on_with_messages(void *ud, const struct hocket__store_row *row)
 static void on_all_spoken(void *ud, int status, const struct hocket_error *err)
 {
     struct hocket_host *h = ud;
-    (void) status; /* it is asked again with the next news */
+    (void) status; /* the next news asks again */
     (void) err;
     h->spoken = NULL;
     if (h->spoken_again)
@@ -367,6 +374,12 @@ void hocket__host_close_inbox(struct hocket_host *h)
     if (h->spoken)
         hocket__store_cancel(hocket__runtime_store(h->rt, &err), h->spoken);
     h->spoken = NULL;
+    /* Runs whose results nobody has taken are freed after the store. */
+    for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
+        struct hocket__stored *s = hocket__container_of(l, struct hocket__run, link)->stored;
+        if (s)
+            hocket__inbox_end(s);
+    }
 }
 
 /* ---- It is suspended ------------------------------------------------------------------------------ */
@@ -376,7 +389,7 @@ static bool has(struct hocket__str json, const char *text)
     return json.n > 0 && hocket__find(json.p, json.n, text, strlen(text)) != NULL;
 }
 
-/* A time of day wakes nobody who sleeps. */
+/* A time of day does not wake a suspended run. */
 bool hocket__suspend_may(struct hocket__str options, const struct hocket__store_run *row)
 {
     struct hocket__str lazy;
@@ -389,8 +402,8 @@ static void wake(struct hocket__stored *s)
 {
     unsigned todo = hocket__run_phase_on(&s->phase, HOCKET__RUN_WAKE);
     if (todo & HOCKET__RUN_UNWATCH)
-        hocket__store_watch(s->store, false);
-    if (s->call) /* a look for messages: it will look again */
+        hocket__inbox_end(s);
+    if (s->call) /* it is reading messages, and will read again */
         hocket__store_cancel(s->store, s->call);
     s->call = NULL;
     if (todo & HOCKET__RUN_LOAD)
@@ -417,7 +430,7 @@ static void on_looked(void *ud, int status, const struct hocket_error *err)
     } else if (r->resuming->spoken_to) {
         wake(s);
     } else if (hocket__run_phase_on(&s->phase, HOCKET__RUN_SUSPEND) & HOCKET__RUN_WATCH) {
-        hocket__store_watch(s->store, true);
+        watch(s);
         hocket__run_report_soon(r);
     }
 }
@@ -432,12 +445,10 @@ int hocket__suspend_check(struct hocket__stored *s)
 
 void hocket__suspended_free(struct hocket__stored *s)
 {
-    if (hocket__run_phase_is_suspended(s->phase))
-        hocket__store_watch(s->store, false);
     hocket__buf_deinit(&s->waits_for);
 }
 
-/* ---- What is told of it ---------------------------------------------------------------------------- */
+/* ---- Its event ------------------------------------------------------------------------------------- */
 
 bool hocket__suspended_event(struct hocket__run *r, struct hocket_event *e)
 {
@@ -463,7 +474,7 @@ bool hocket__suspended_event(struct hocket__run *r, struct hocket_event *e)
     return true;
 }
 
-/* ---- What is said to it ---------------------------------------------------------------------------- */
+/* ---- Messages to it -------------------------------------------------------------------------------- */
 
 static struct hocket__run *suspended_find(const hocket_host *h, uint64_t id)
 {
@@ -476,16 +487,41 @@ static struct hocket__run *suspended_find(const hocket_host *h, uint64_t id)
     return NULL;
 }
 
-/* Whether it asks so: an answer to anything else would be heard by nobody. */
-static bool asks(const struct hocket__stored *s, const char *question)
+struct judging {
+    const struct hocket__stored *stored;
+    const char *question;
+    struct hocket__str text;
+    int status;
+    struct hocket_error *err;
+};
+
+/* Protected: require("hocket.internal.host.entry").may_answer(waits_for, question, text) -> word, message. */
+static int judge_protected(lua_State *L)
 {
-    char id[80];
-    int n = snprintf(id, sizeof(id), "\"id\":\"%s\"", question);
-    return n > 0 && (size_t) n < sizeof(id) && strpbrk(question, "\"\\") == NULL
-           && has(hocket__buf_str(&s->waits_for), id);
+    struct judging *j = lua_touserdata(L, 1);
+    hocket__require(L, "hocket.internal.host.entry");
+    lua_getfield(L, -1, "may_answer");
+    hocket__push_str(L, hocket__buf_str(&j->stored->waits_for));
+    lua_pushstring(L, j->question);
+    hocket__push_str(L, j->text);
+    lua_call(L, 3, 2);
+    const char *word = lua_tostring(L, -2), *message = lua_tostring(L, -1);
+    if (word && strcmp(word, "ok") != 0)
+        j->status = hocket__error(
+            j->err, hocket__status_from_word(word), "%s", message ? message : "failed");
+    return 0;
 }
 
-/* As the run reads them; whoever has the run says it, and may have it do what it is allowed (internal/run/origin.lua). */
+/* Whether it has this open question and the text answers it: the run is not there to judge. */
+static int judge(const struct hocket__stored *s, const char *question, struct hocket__str text,
+    struct hocket_error *err)
+{
+    struct judging j = { .stored = s, .question = question, .text = text, .err = err };
+    int rc = hocket__pcall(s->run->host->L, judge_protected, &j, err);
+    return rc < 0 ? rc : j.status;
+}
+
+/* In the form in which the run reads them. The sender has the run, so the words may use its permissions (internal/run/origin.lua). */
 static void write_message(
     struct hocket__buf *b, const char *wish, const char *a, struct hocket__str text)
 {
@@ -505,7 +541,7 @@ static void write_message(
     hocket__jw_close(b, '}');
 }
 
-/* With what its claim writes: it is tried until it is there, and before anything of the run is read. */
+/* With the writes of its claim: retried until it is stored, and stored before anything of the run is read. */
 static int put_message(
     struct hocket__stored *s, const char *wish, const char *a, struct hocket__str text)
 {
@@ -524,20 +560,21 @@ static int put_message(
     return rc;
 }
 
-/* It wakes; 0 for an answer to what it asks, and a signal: those are kept until it takes them. */
+/* Wakes it up. Returns 0 for an answer to its question, and for a signal: the store keeps them until it takes them. */
 static int suspended_say(struct hocket__run *r, const char *wish, const char *a,
     struct hocket__str text, struct hocket_error *err)
 {
     struct hocket__stored *s = r->stored;
     bool is_answer = strcmp(wish, "answer") == 0;
-    if (is_answer && !asks(s, a))
-        return hocket__error(err, HOCKET_ENOTFOUND, "the run does not ask '%.60s'", a);
+    int rc = is_answer ? judge(s, a, text, err) : 0;
+    if (rc < 0)
+        return rc;
     if (!is_answer && strcmp(wish, "signal") != 0 && strcmp(wish, "say") != 0) {
         wake(s);
         return hocket__error(
             err, HOCKET_ESTATE, "the run has slept, and wakes now: say it again when it goes on");
     }
-    int rc = put_message(s, wish, a, text);
+    rc = put_message(s, wish, a, text);
     if (rc < 0)
         return hocket__error(err, rc, "it cannot be said: %s",
             rc == HOCKET_ELIMIT && hocket__store_is_full(s->store)
@@ -547,7 +584,7 @@ static int suspended_say(struct hocket__run *r, const char *wish, const char *a,
     return 0;
 }
 
-/* ---- What an embedder says, to a run that sleeps or is awake ------------------------------------------ */
+/* ---- An embedder's messages, to a run that is suspended or awake -------------------------------------- */
 
 struct saying {
     const char *wish, *a;

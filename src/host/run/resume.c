@@ -1,6 +1,5 @@
-/* A run of the store goes on: find ─> take ─> its files, what it remembers of its parent, its log ─> it begins. Each is
- * asked of the store when the one before has answered; until the last one the run has no fiber. What goes wrong is its
- * end. */
+/* Resumes a run of the store: find ─> claim ─> its files, the memory of its parent, its log ─> it begins. Each step asks the
+ * store after the one before has answered; until the last one the run has no fiber. An error ends the run. */
 #include "host/run/stored.h"
 
 #include <string.h>
@@ -38,7 +37,7 @@ void hocket__resume_free(struct hocket__resuming *g)
 
 /* ---- The end of the reading ------------------------------------------------------------------ */
 
-/* Nothing of it was done: another worker takes it, or it waits for what it waited for. */
+/* It did nothing here: another worker takes it, or it waits as before. */
 static void put_back(struct hocket__stored *s, const struct hocket_error *err)
 {
     struct hocket__store_run row = { .state = HOCKET__STORE_QUEUED };
@@ -53,7 +52,7 @@ static void put_back(struct hocket__stored *s, const struct hocket_error *err)
     hocket__buf_deinit(&waiting);
 }
 
-/* What was taken as the next is of a pool, also where its row could not be read. */
+/* A run that was taken as the next one belongs to a pool, even if its row could not be read. */
 static void let_go(const struct hocket__resuming *g, const struct hocket_error *err)
 {
     struct hocket__stored *s = g->stored;
@@ -109,7 +108,7 @@ void hocket__host_cancel_resuming(struct hocket_host *h)
         hocket__resume_cancel(hocket__container_of(l, struct hocket__run, link));
 }
 
-/* What is under way for it, a look for messages, too, would come to one that has ended. */
+/* Cancels its open questions to the store, which would answer after its end. */
 void hocket__resume_end(struct hocket__run *r, int status, const struct hocket_error *err)
 {
     struct hocket__stored *s = r->stored;
@@ -134,7 +133,7 @@ static void take(lua_State *L, int at, struct hocket__buf *to)
         hocket__buf_addstr(to, hocket__check_str(L, at));
 }
 
-/* Nothing of it was done, in no life. */
+/* No process has done anything of it yet. */
 static bool is_fresh(const struct hocket__resuming *g)
 {
     const struct hocket__log *log = hocket__kept_log(g->kept);
@@ -168,7 +167,7 @@ static int decide_protected(lua_State *L)
     return 0;
 }
 
-/* One of which nothing was done has what holds in its row, from its first entry on. */
+/* For a run that has done nothing, its row holds from its first entry on. */
 static int put_own(struct hocket__resuming *g)
 {
     struct hocket__stored *s = g->stored;
@@ -178,8 +177,8 @@ static int put_own(struct hocket__resuming *g)
                : 0;
 }
 
-/* Its log is read, and nothing of it was done here: its options, and what is in their place, are those that hold. 0, or a status with
- * *err: EDENIED where code that it brings may not run here (hocket.internal.runner.stored_code). */
+/* Its log is read, and it has done nothing here: decides which options hold. 0, or a status with *err: EDENIED if code
+ * that it brings may not run here (hocket.internal.runner.stored_code). */
 static int decide_consent(struct hocket__resuming *g, struct hocket_error *err)
 {
     int rc = hocket__pcall(g->run->host->L, decide_protected, g, err);
@@ -210,7 +209,7 @@ static void write_args(const struct hocket__resuming *g, struct hocket__buf *b)
     hocket__jw_close(b, '}');
 }
 
-/* Relative paths are meant from the folder that the process stands in, which is the embedder's. */
+/* Relative paths count from the process's working directory, which belongs to the embedder. */
 static void check_place(const struct hocket__resuming *g)
 {
     char cwd[4096];
@@ -311,7 +310,7 @@ static void on_memory(void *ud, int status, const struct hocket_error *err)
 {
     struct hocket__resuming *g = ud;
     g->stored->call = NULL;
-    if (status == HOCKET_ENOTFOUND) /* it came from another store, alone */
+    if (status == HOCKET_ENOTFOUND) /* it came from another store without its parent */
         hocket__runtime_log(g->run->host->rt, HOCKET_LOG_WARN,
             "the run that %s was forked from is not in this store: what was asked there is asked "
             "again",
@@ -329,7 +328,7 @@ static int on_remembered(void *ud, const struct hocket__store_row *row)
     return hocket__kept_remember(g->kept, &e);
 }
 
-/* What its parent asked and got, before its own log. */
+/* The parent's effects, before its own log. */
 static int ask_memory(struct hocket__resuming *g)
 {
     struct hocket__stored *s = g->stored;
@@ -366,7 +365,7 @@ static int on_file(void *ud, const struct hocket__store_row *row)
     return hocket__kept_feed_file(g->kept, row->file.path, row->file.text);
 }
 
-/* The farthest first, so that of two of one name the nearest stays; its own are the last. */
+/* The farthest ancestor first, so that of two files with one name the nearest stays; its own come last. */
 static struct hocket__str next_generation(struct hocket__resuming *g)
 {
     const char *names = g->generation.data;
@@ -406,7 +405,7 @@ static int read_run(struct hocket__resuming *g)
                         : hocket__stored_kept(g->stored, g->seed);
     if (!g->kept)
         return HOCKET_ENOMEM;
-    if (g->replay) /* all that was told, before its checkpoints, too */
+    if (g->replay) /* all records, those before its checkpoints, too */
         hocket__log_keep_all(hocket__kept_log(g->kept));
     g->generations = g->generation.len;
     return ask_files(g);
@@ -432,7 +431,7 @@ static bool is_here(const struct hocket__run *r)
     return false;
 }
 
-/* Whether it can go on. */
+/* Whether it can continue. */
 static int check(
     const struct hocket__resuming *g, enum hocket__store_state state, struct hocket_error *err)
 {
@@ -449,7 +448,7 @@ static int check(
     return 0;
 }
 
-/* Between both somebody else may have ended it: then it stays as it is. */
+/* Another process may have ended it between both steps: then it stays as it is. */
 static int claimed(struct hocket__resuming *g)
 {
     struct hocket__stored *s = g->stored;
@@ -577,7 +576,7 @@ int hocket__resume_start(struct hocket__run *r)
     return find(r->resuming);
 }
 
-/* How a run goes on: live, from its log alone, or live by a claim that was made before. */
+/* How to continue a run: live, from its log alone, or live by an existing claim. */
 struct way {
     bool replay;
     uint64_t fence;

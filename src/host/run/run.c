@@ -1,8 +1,8 @@
-/* A run as the files about it share it: it is made, found, and told what an embedder says to it (an answer, a signal, a change, an
- * end). Lua does what is said, in hocket.internal.host.entry.
+/* The part of a run that its other files share: makes it, finds it, and passes an embedder's requests to it (an answer, a signal, a
+ * change, an end). Lua carries them out, in hocket.internal.host.entry.
  *
- * What is said to a run that is kept is in its log, and said again from there: the wish and its words, not what came of them. That
- * follows again from the run's own code. A wish that cannot be logged is not done. */
+ * A durable run logs each request and repeats it from the log in a replay: the request and its words, not its result. The
+ * run's own code produces the result again. A request that cannot be logged is not carried out. */
 #include "host/run/stored.h"
 
 #include <string.h>
@@ -20,14 +20,8 @@
 int hocket__run_may_start(hocket_host *h, struct hocket_error *err)
 {
     int rc = hocket__host_may_enter(h, err);
-    if (rc < 0)
+    if (rc < 0 || (rc = hocket__host_is_usable(h, err)) < 0)
         return rc;
-    if (h->life != HOCKET__HOST_OPEN)
-        return hocket__error(err, HOCKET_ECLOSED, "the host is closing");
-    if (hocket__host_check_process(h) < 0)
-        return hocket__error(err, HOCKET_ESTATE,
-            "the process was forked after the host had begun to work: "
-            "open a host in the child");
     if (h->max_runs > 0 && h->n_runs >= h->max_runs)
         return hocket__error(err, HOCKET_ELIMIT, "more than %zu runs at once", h->max_runs);
     return 0;
@@ -124,7 +118,7 @@ bool hocket__run_log_failed(const struct hocket__run *r)
     return r->kept && hocket__log_error(hocket__kept_log(r->kept));
 }
 
-/* ---- What is said to it -------------------------------------------------------------------------- */
+/* ---- Requests to it ------------------------------------------------------------------------------ */
 
 /* A text without a NUL, a NUL, a text. */
 static void write_words(struct hocket__buf *out, struct hocket__str a, struct hocket__str b)
@@ -134,8 +128,8 @@ static void write_words(struct hocket__buf *out, struct hocket__str a, struct ho
     hocket__buf_addstr(out, b);
 }
 
-/* What is said to a run that is kept is said inside of it: 0, or why it cannot be now. `end` has to
- * follow. For a run that is not kept both do nothing. */
+/* Enters a durable run for a request: 0, or a status that says why it cannot now. `end` has to
+ * follow. For other runs both do nothing. */
 static int tell_begin(struct hocket__run *r, const char *wish, struct hocket__str a,
     struct hocket__str b, struct hocket_error *err)
 {
@@ -208,7 +202,7 @@ int hocket__run_wish(struct hocket__run *r, const char *word, const char *a, str
     return wish(&t);
 }
 
-/* Of answers Lua has those in the log that are taken. */
+/* Lua logs the answers that it takes. */
 static int say_answer(struct telling *t)
 {
     int rc = t->run->kept ? hocket__kept_may_tell(t->run->kept, t->err) : 0;
@@ -243,7 +237,7 @@ int hocket__run_say(struct hocket__run *r, const char *word, const char *a, stru
     return say(&t);
 }
 
-/* What entry.lua is told of a journal, with nothing else to say. */
+/* Calls a function of entry.lua with a journal alone. */
 struct noting {
     const struct hocket__run *run;
     const char *function;

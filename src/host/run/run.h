@@ -57,8 +57,8 @@ bool hocket__run_is_durable(const struct hocket__run *r);
 bool hocket__run_is_replayed(const struct hocket__run *r);
 /* Whether writing its log failed: what it did since then is not in the log. */
 bool hocket__run_log_failed(const struct hocket__run *r);
-/* Runs that are kept and at work hear what the host says of approvals now (HOCKET_APPROVE, policies): it binds them beside what was said
- * when they began. */
+/* Gives the host's present approval rules (HOCKET_APPROVE, policies) to durable runs at work: they bind the runs beside the rules
+ * from their beginning. */
 void hocket__runs_say_operator(struct hocket_host *h);
 
 /* Says something to a run that is awake, as hocket_run_answer and the like do. */
@@ -97,10 +97,3 @@ void hocket__run_free_deltas(struct hocket__run *r);
  * oldest text is dropped: the answer has all of it. */
 void hocket__run_delta(struct hocket__run *r, struct hocket__str kind, struct hocket__str text,
     struct hocket__str agent, struct hocket__str op);
-
-/* ---- ../lua_started.c: functions of hocket.internal.core.host ---------------------------------------------- */
-
-/* Makes what it needs in the Lua state. */
-void hocket__lua_started_open(lua_State *L);
-/* start(target, input or nil, options as JSON) -> started | nil, error */
-int hocket__lua_run_start(lua_State *L);

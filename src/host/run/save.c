@@ -1,10 +1,10 @@
-/* Saves: what runs have in the store as one text, and runs that go on from such a text.
+/* Saves: writes runs of the store as one text, and continues runs from such a text.
  *
  *     save:  which runs ─> each is read from the store, some at a time ─> one text ─> its callback, from a pump
- *     load:  the text is checked ─> runs of the store, under new ids ─> each goes on as any that is resumed
+ *     load:  the text is checked ─> runs of the store, under new ids ─> each is resumed like any other
  *
- * The work on a save stands among the host's runs, as one without a fiber: it is told, and ends with the host, as they
- * are. What the store still reads for one that nobody waits for any more outlives that. */
+ * The work on a save is one of the host's runs, without a fiber: its end is reported, and it ends with the host, as theirs.
+ * Reads that the store still does for a save outlive it. */
 #include "host/run/stored.h"
 
 #include <string.h>
@@ -28,7 +28,7 @@ struct part {
 struct hocket__save {
     struct hocket__list link;
     hocket_host *host;
-    struct hocket__run *run; /* that stands for it; NULL: nobody waits */
+    struct hocket__run *run; /* that represents it; NULL: nobody waits */
     hocket_save_cb cb;
     void *ud;
     struct hocket__store *store;
@@ -125,7 +125,7 @@ static void finish(struct hocket__save *s)
 
 static void go_on(struct hocket__save *s);
 
-/* In their order, as far as they have come. */
+/* In their order, up to the first that has not arrived. */
 static void write_parts(struct hocket__save *s)
 {
     for (; s->written < s->asked && s->parts[s->written].read; s->written++) {
@@ -183,16 +183,10 @@ static int may_save(hocket_host *h, hocket_save_cb cb, struct hocket_error *err)
     if (!h || !cb)
         return hocket__error(err, HOCKET_EINVAL, "to save needs a host and a callback");
     int rc = hocket__host_may_enter(h, err);
-    if (rc < 0)
-        return rc;
-    if (h->life != HOCKET__HOST_OPEN)
-        return hocket__error(err, HOCKET_ECLOSED, "the host is closing");
-    if (hocket__host_check_process(h) < 0)
-        return hocket__error(err, HOCKET_ESTATE, "the process was forked");
-    return 0;
+    return rc < 0 ? rc : hocket__host_is_usable(h, err);
 }
 
-/* 1: it is one that can be saved; 0: there is nothing of it to save. */
+/* 1: it can be saved; 0: it has nothing to save. */
 static int is_kept(const struct hocket__run *r, struct hocket_error *err)
 {
     const struct hocket__stored *s = r->stored;
@@ -328,7 +322,7 @@ static int make_runs(struct loading *l, struct hocket_error *err)
     return 0;
 }
 
-/* All that can fail comes before any of it is the host's. */
+/* Everything that can fail comes before the host gets any of it. */
 static int put(struct loading *l, struct hocket_error *err)
 {
     size_t before;

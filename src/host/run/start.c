@@ -39,8 +39,8 @@ static int mark_protected(lua_State *L)
     return 0;
 }
 
-/* A run begins whose options say whether people consent to it (`consent`): they get the mark of who has begun it, where runs are kept in
- * a file. 0, or a status with *err. */
+/* Adds the mark of the user who begins it to the options of a run that has `consent`, where the store is a file. 0, or a status
+ * with *err. */
 static int mark_consent(const struct hocket__run *r, struct hocket__str target,
     struct hocket__str input, struct hocket__buf *options, struct hocket_error *err)
 {
@@ -62,7 +62,20 @@ static struct hocket__str inside(struct hocket__str object)
     return hocket__str(from, (size_t) (to - from));
 }
 
-/* The run's options, with what the spec says beside them, and where it works. */
+/* The other members of the spec. */
+static void write_extras(struct hocket__buf *b, const struct hocket_run_spec *spec)
+{
+    if (spec->priority) {
+        hocket__jw_key(b, "priority");
+        hocket__jw_int(b, spec->priority);
+    }
+    if (spec->deltas) {
+        hocket__jw_key(b, "deltas");
+        hocket__jw_bool(b, true);
+    }
+}
+
+/* The run's options, with the other members of the spec, and its working directory. */
 static void write_options(
     struct hocket__buf *b, const struct hocket_run_spec *spec, struct hocket__str options)
 {
@@ -80,18 +93,11 @@ static void write_options(
         hocket__jw_key(b, "cwd");
         hocket__jw_string(b, hocket__str(cwd, n));
     }
-    if (spec->priority) {
-        hocket__jw_key(b, "priority");
-        hocket__jw_int(b, spec->priority);
-    }
-    if (spec->deltas) {
-        hocket__jw_key(b, "deltas");
-        hocket__jw_bool(b, true);
-    }
+    write_extras(b, spec);
     hocket__jw_close(b, '}');
 }
 
-/* A name, as it stands between its quotes; empty: none, or nothing that is one. */
+/* A name, without its quotes; empty: none, or not a name. */
 static struct hocket__str project_of(struct hocket__str options)
 {
     struct hocket__str text;
@@ -130,7 +136,7 @@ static int put(struct hocket__stored *s, const struct hocket_run_spec *spec,
     return rc;
 }
 
-/* It goes on without a store that could not be opened by whoever needed it first, as that one does. */
+/* It continues without a store that an earlier run could not open, as that run did. */
 static int put_if_possible(struct hocket__stored *s, const struct hocket_run_spec *spec,
     struct hocket__str options, const uint8_t *seed, struct hocket_error *err)
 {
@@ -165,7 +171,7 @@ static int begin(struct hocket__stored *s, const struct hocket_run_spec *spec,
     return rc;
 }
 
-/* A recording is a log of its own, with its own chance. */
+/* A recording is a log of its own, with its own random numbers. */
 static bool is_wanted(struct hocket__str options)
 {
     struct hocket__str v;
@@ -270,7 +276,7 @@ int hocket__run_begin(
     return rc < 0 ? rc : hocket__pcall(r->host->L, start_protected, &s, err);
 }
 
-/* Takes it out again; its fiber, which has not run, ends message_waits. */
+/* Removes it again; its fiber, which has not run, ends later. */
 static void give_up(struct hocket__run *r)
 {
     struct hocket__fiber *f = hocket__map_get(&r->host->rt->fibers, r->fiber);
@@ -320,30 +326,20 @@ int hocket_call_start(hocket_host *h, const char *name, const char *args_json, u
     return r ? 0 : err->status;
 }
 
-static void add_text(struct hocket__buf *b, const char *name, const char *p, size_t n)
-{
-    hocket__jw_key(b, name);
-    hocket__jw_string(b, hocket__str(p, n));
-}
-
 /* The arguments of the operation "run". */
 static void write_args(
     struct hocket__buf *b, const struct hocket_run_spec *spec, struct hocket__str options)
 {
     hocket__jw_open(b, '{');
-    add_text(b, "target", spec->target, strlen(spec->target));
-    if (spec->input)
-        add_text(b, "input", spec->input, spec->input_len ? spec->input_len : strlen(spec->input));
+    hocket__jw_key(b, "target");
+    hocket__jw_cstring(b, spec->target);
+    if (spec->input) {
+        hocket__jw_key(b, "input");
+        hocket__jw_string(b, input_of(spec));
+    }
     hocket__jw_key(b, "options");
     hocket__jw_raw(b, options);
-    if (spec->priority) {
-        hocket__jw_key(b, "priority");
-        hocket__jw_int(b, spec->priority);
-    }
-    if (spec->deltas) {
-        hocket__jw_key(b, "deltas");
-        hocket__jw_bool(b, true);
-    }
+    write_extras(b, spec);
     hocket__jw_close(b, '}');
 }
 
@@ -474,7 +470,7 @@ void hocket__host_drop_runs(struct hocket_host *h)
         hocket__list_del(&r->link);
         hocket__run_free(r);
     }
-    /* it is in none of the lists, and freed by the next hocket_event_next, which does not come */
+    /* it is in no list, and only the next hocket_event_next, which does not come, would free it */
     h->taken = NULL;
     h->n_runs = 0;
 }

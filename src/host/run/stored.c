@@ -1,5 +1,5 @@
-/* A run and what the host's store has of it: what is handed over, what its log asks of the store, a replay that has to tell the same
- * again. */
+/* A run and its part of the host's store: what it hands over, what its log asks of the store, and a replay that has to report the
+ * same events again. */
 #include "host/run/stored.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "bind/store/store.h"
 #include "core/log/log.h"
 
-/* Of what a run lacks, so that what to do then stays readable. */
+/* Room for what a run lacks, so that the advice behind it stays readable. */
 #define LACK_SHOWN 400
 
 /* Bytes that are shown before a difference, and of it. */
@@ -28,7 +28,7 @@ void hocket__host_warn_store(struct hocket_host *h, const struct hocket_error *e
 
 /* ---- It is run from its log alone ---------------------------------------------------------------- */
 
-/* What a fork has of its parent was told under the parent's name. */
+/* A fork's parent reported its records under its own name. */
 static void rename_run(char *json, size_t n, const char *name)
 {
     static const char mark[] = "\"run\":\"";
@@ -49,8 +49,8 @@ int hocket__retold_add(
     return 0;
 }
 
-/* What it told as event `seq`; of a run that was left it has told all that its log leads to, and may have been cut off before.
- * Events that were never kept are not there, as those behind a checkpoint of one that was saved without them. */
+/* The record that the run reported as event `seq`. An abandoned run may have been cut off before it stored every record that its
+ * log leads to. Some records were never stored, such as those behind a checkpoint of a run that was saved without them. */
 static bool told(struct hocket__retold *t, uint64_t seq, struct hocket__str *was)
 {
     while (t->next < t->count && t->list[t->next].seq < seq)
@@ -62,7 +62,7 @@ static bool told(struct hocket__retold *t, uint64_t seq, struct hocket__str *was
     return true;
 }
 
-/* Where the log ends nothing is begun. */
+/* At the end of the log no effect begins. */
 static int on_append(void *ud, const struct hocket__log_entry *e, struct hocket_error *err)
 {
     (void) ud;
@@ -92,7 +92,7 @@ static struct hocket__str excerpt(struct hocket__str s, size_t at)
     return hocket__str(s.p + from, n < SHOWN ? n : SHOWN);
 }
 
-/* A record has to be the one that was told then. */
+/* The replay's record has to equal the stored one. */
 static void compare_told(struct hocket__stored *s, const struct hocket__line *line)
 {
     struct hocket_error err;
@@ -130,7 +130,7 @@ void hocket__retold_free(struct hocket__stored *s)
 
 /* ---- What is handed over ------------------------------------------------------------------------- */
 
-/* 0, or why the run must not go on. A store that broke may be done without (end.c). */
+/* 0, or why the run must not continue. It may continue without a store that broke (end.c). */
 int hocket__stored_taken(const struct hocket__stored *s, int status, struct hocket_error *err)
 {
     if (status >= 0 || hocket__stored_is_off(s))
@@ -170,7 +170,7 @@ void hocket__stored_record(struct hocket__stored *s)
             compare_told(s, &line);
             continue;
         }
-        /* what is told once its log has failed follows from nothing that is kept: who goes on with it tells something else */
+        /* after its log has failed, records follow from nothing that is stored: the process that continues the run reports others */
         if (!hocket__stored_is_off(s) && line.seq > s->recorded_before
             && !hocket__run_log_failed(s->run))
             hocket__stored_taken(
@@ -180,7 +180,7 @@ void hocket__stored_record(struct hocket__stored *s)
     }
 }
 
-/* What it has read of its program, under its own name: another run may have read it at another time. */
+/* The files of its program, under its own name: another run may have read them at another time. */
 void hocket__stored_file(struct hocket__stored *s, struct hocket__str name, struct hocket__str text)
 {
     uint8_t bytes[HOCKET__SHA256];
@@ -205,15 +205,16 @@ static void on_file(void *ud, struct hocket__str name, struct hocket__str text)
     hocket__stored_file(ud, name, text);
 }
 
-/* A key that is missing here another worker may have, or somebody puts it in place; so is it with trust in the run's code; a store that is away, or is behind, comes
- * back: that is waited for as long as it takes. What is wrong with its log is likely to be wrong everywhere, but for a program
- * of another version: it stays at work, so that those who take it are counted (worker's ATTEMPTS), with pauses the last of
- * which is a lease. */
+/* Another worker may have what is missing here, or somebody provides it: a key, trust in the run's code, a version that
+ * knows the run. An absent store, or a standby that lags, comes back. The run waits for these without a limit. If the run
+ * does not follow its log, it will likely fail everywhere: it stays at work, so that attempts are counted (a worker's
+ * ATTEMPTS), with pauses that grow up to a lease. */
 void hocket__pooled_put_off(struct hocket__stored *s, const struct hocket_error *why,
     struct hocket__buf *waiting, struct hocket__store_run *row, unsigned *set)
 {
     int64_t lease = hocket__store_lease_ms(s->store), pause = lease / 4;
-    bool lacks = why->status == HOCKET_EAUTH || why->status == HOCKET_EDENIED || why->retryable;
+    bool lacks = why->status == HOCKET_EAUTH || why->status == HOCKET_EDENIED
+                 || why->status == HOCKET_EUNSUPPORTED || why->retryable;
     if (!lacks)
         pause = lease >> (s->attempts < 3 ? 2 * (3 - s->attempts) : 0);
     hocket__store_write_why(waiting, why);
@@ -222,7 +223,7 @@ void hocket__pooled_put_off(struct hocket__stored *s, const struct hocket_error 
     row->pool = hocket__buf_str(&s->pool);
     row->due_ms = hocket__wall_ms() + pause;
     *set |= HOCKET__STORE_SET_STATE | HOCKET__STORE_SET_WAITING_FOR;
-    if (s->pool.len > 0) /* else it stays as it is, and it is due at once */
+    if (s->pool.len > 0) /* else it stays as it is, and is due at once */
         *set |= HOCKET__STORE_SET_QUEUE;
 }
 
@@ -232,7 +233,7 @@ void hocket__pooled_restore(
     row->state = s->was;
     row->waiting_for = hocket__buf_str(&s->waits_for);
     *set |= HOCKET__STORE_SET_STATE
-            | HOCKET__STORE_SET_WAITING_FOR; /* its pool and its time stand there still */
+            | HOCKET__STORE_SET_WAITING_FOR; /* its pool and its time are still in the row */
 }
 
 void hocket__stored_give_back(struct hocket__stored *s)
@@ -283,8 +284,8 @@ struct hocket__kept *hocket__stored_kept(
     return k;
 }
 
-/* An effect at the gate (core/gate.h) waits for a commit: of all that was handed over, where it changes the world; else of the claim,
- * once in each life. */
+/* An effect at the gate (core/gate.h) waits for a commit. If it changes the world, everything that was handed over has to be
+ * committed; otherwise the claim alone, once in each process. */
 struct hold {
     struct hocket__store_wait wait;
     struct hocket__kept *kept;
@@ -334,8 +335,8 @@ static int on_hold(void *ud, uint64_t fiber, uint64_t intent, bool world)
     return 1;
 }
 
-/* One that workers do is given back. One that was resumed waits for whoever resumes it with what it needs; but what happened
- * to it while it was first run, its replay does again. */
+/* A worker gives the run back. A resumed run waits for a process that has what it needs. A failure during its first start is
+ * part of the run: its replay fails in the same way. */
 static bool on_lack(void *ud, struct hocket__str message, struct hocket_error *err)
 {
     const struct hocket__stored *s = ud;
@@ -392,9 +393,9 @@ int hocket__stored_keep(struct hocket__stored *s, struct hocket__kept *k, struct
     return 0;
 }
 
-/* ---- It is told what its log has ----------------------------------------------------------------- */
+/* ---- Messages from its log ----------------------------------------------------------------------- */
 
-/* It was said once, whatever came of it: that is the same again. */
+/* It was sent once; its result is the same again. */
 static void say_again(void *ud, struct hocket__str wish, struct hocket__str value)
 {
     struct hocket__run *r = ud;
@@ -411,7 +412,7 @@ static void say_again(void *ud, struct hocket__str wish, struct hocket__str valu
         hocket__run_wish(r, word, value.p, b, &err);
 }
 
-/* Whoever runs this host says what a run may be allowed here (internal/run/policy.lua). It may not have begun: then it asks
+/* The operator of this host says what a run may be allowed here (internal/run/policy.lua). A run that has not begun asks by
  * itself. */
 static void say_operator(struct hocket__run *r)
 {
@@ -433,7 +434,7 @@ void hocket__runs_say_operator(struct hocket_host *h)
     }
 }
 
-/* It must not go on with another's leave because this could not be said. */
+/* It must not continue with another operator's permission because this message failed. */
 static bool say_consent(struct hocket__run *r)
 {
     struct hocket_error err;
@@ -449,12 +450,12 @@ static bool say_consent(struct hocket__run *r)
 static void on_live(void *ud)
 {
     struct hocket__run *r = ud;
-    if (!say_consent(r)) /* which has the operator's word */
+    if (!say_consent(r)) /* its message includes the operator's rules */
         say_operator(r);
     hocket__run_mark_due(r);
     if (r->stored)
         hocket__inbox_live(r->stored);
-    hocket__journal_wake_others(r->lua_journal); /* it can be spoken to */
+    hocket__journal_wake_others(r->lua_journal); /* it can take messages */
 }
 
 static bool owes(void *ud)
@@ -523,7 +524,7 @@ void hocket__run_fail_late(struct hocket__run *r, const struct hocket_error *why
     hocket__buf_deinit(&error);
 }
 
-/* Memory was out before it had begun: that is none of its own, and it can be resumed. */
+/* Memory ran out before it had begun: the run has not failed, and can be resumed. */
 static void note_not_begun(struct hocket__run *r)
 {
     struct hocket__log *log = hocket__kept_log(r->kept);

@@ -2,10 +2,10 @@
  *
  *     start:   put ─> entries, records, states … ─────────────────────────> done, failed, cancelled; released
  *     resume:  find ─> take ─> files ─> entries, fed to its log ─> it begins, and replays ─> live ─> …
- *     park:    what there is stays; the run ends here, and can be resumed
+ *     park:    its data stays; the run ends here, and can be resumed
  *
- * Nothing here waits. What a run waits for from people is noted in its row (waiting_for), so that somebody who looks at
- * the store alone can answer. */
+ * Nothing here waits. The row names what the run needs from people (waiting_for), so that somebody who has the store alone
+ * can answer. */
 #pragma once
 
 #include "core/run_state.h"
@@ -77,7 +77,7 @@ struct hocket__stored {
     bool cancelled_by_message; /* a message cancels it */
 };
 
-/* A run of the store that goes on: what was asked of the store for it, until it begins. */
+/* A run that is being resumed: what the store has answered so far, until the run begins. */
 struct hocket__resuming {
     struct hocket__stored *stored;
     struct hocket__run *run;
@@ -88,10 +88,10 @@ struct hocket__resuming {
     uint64_t fence;            /* it is ours already, by this claim; 0: it has to be taken */
     size_t generations;        /* bytes of `generation` that are still to be asked for */
     bool latest;               /* it remembers its parent, and is made anew where it is another */
-    bool forked;               /* and has not gone on since */
+    bool forked;               /* and has not continued since */
     bool replay;               /* from its log alone */
     bool own_read;             /* its own files */
-    bool lazy;                 /* it may sleep until it has a message */
+    bool lazy;                 /* it may stay suspended until it has a message */
     bool spoken_to;            /* it has one */
     struct hocket_error wrong; /* of its log, 0: nothing */
     struct hocket__kept *kept;
@@ -112,13 +112,13 @@ static inline bool hocket__stored_is_parked(const struct hocket__stored *s)
     return hocket__run_phase_is_parked(s->phase);
 }
 
-/* A store that was open has a part of its runs: whoever resumed them would do again what is done without it. */
+/* A store that was open has a part of its runs. A process that resumes them would repeat the effects that they have had since. */
 static inline bool hocket__host_may_do_without(const struct hocket_host *h)
 {
     return h->store_optional && !h->store_ready;
 }
 
-/* Its end is not told yet: nobody knows whether it could be kept. */
+/* Its end is not reported yet: the store has neither confirmed nor refused it. */
 static inline bool hocket__stored_is_held(const struct hocket__stored *s)
 {
     return s && (hocket__run_phase_is_held(s->phase) || s->ending)
@@ -133,7 +133,7 @@ struct hocket__stored *hocket__stored_new(struct hocket__run *r, struct hocket__
 int hocket__stored_keep(struct hocket__stored *s, struct hocket__kept *k, struct hocket_error *err);
 struct hocket__kept *hocket__stored_kept(
     struct hocket__stored *s, const uint8_t seed[HOCKET__STORE_SEED]);
-/* Of what was handed over: 0, or why the run must not go on. A store that broke may be done without (end.c). */
+/* The state of its writes: 0, or why the run must not continue. It may continue without a store that broke (end.c). */
 int hocket__stored_taken(const struct hocket__stored *s, int status, struct hocket_error *err);
 void hocket__stored_record(struct hocket__stored *s); /* hands new records of its journal over */
 void hocket__stored_abandon(
@@ -178,14 +178,14 @@ void hocket__stored_free(struct hocket__stored *s); /* NULL is fine */
 void hocket__stored_set_state(struct hocket__stored *s, enum hocket__store_state state);
 /* Notes a record that opens or closes a question, approval, input or signal. */
 void hocket__waiting_note(struct hocket__stored *s, const struct hocket__line *line);
-/* Its fibers rest: if they do so for somebody outside, that is said in its row, and what was said to it is
- * taken; a run that may park does so. Called when no Lua runs. */
+/* Its fibers rest. If they wait for somebody outside, this writes it to the row and takes the run's messages; a run that may
+ * park does so. Called when no Lua runs. */
 void hocket__waiting_look(struct hocket__stored *s);
 /* Does the same as soon as no Lua runs. */
 void hocket__waiting_look_soon(struct hocket__stored *s);
-/* Writes its state to the row if all that it waits for is outside. False: it waits for something else. */
+/* Writes its state to the row if it waits only for events from outside. False: it waits for something else. */
 bool hocket__waiting_state(struct hocket__stored *s);
-/* The time of day that is all that it waits for, and with which its budget begins anew; 0: there is other. */
+/* The time of day for which alone it waits, and at which its budget begins anew; 0: it waits for something else. */
 int64_t hocket__waiting_until(const struct hocket__stored *s);
 void hocket__waiting_free(struct hocket__stored *s);
 
@@ -208,9 +208,9 @@ void hocket__inbox_end(struct hocket__stored *s);
 /* The store has changed: asks which runs have messages, and lets those read them. */
 void hocket__inbox_ask(struct hocket_host *h);
 
-/* Whether a run of this row, gone on with under these options, may sleep until somebody says something to it. */
+/* Whether a run of this row, resumed with these options, may stay suspended until it gets a message. */
 bool hocket__suspend_may(struct hocket__str options, const struct hocket__store_run *row);
-/* It is claimed, or the store has changed: asks for messages; where there are none it sleeps. 0, or a status. */
+/* It is claimed, or the store has changed: asks for messages; without any it stays suspended. 0, or a status. */
 int hocket__suspend_check(struct hocket__stored *s);
 /* Gives the event run_asleep, once. */
 bool hocket__suspended_event(struct hocket__run *r, struct hocket_event *e);
@@ -220,14 +220,14 @@ void hocket__suspended_free(struct hocket__stored *s);
 
 /* Cancels a run that is still being read. False: it is not being read. */
 bool hocket__resume_cancel(struct hocket__run *r);
-/* Ends one that is still being read, and that was not to be replayed alone, as parked. False: it is none. */
+/* Ends a run that is still being read, and is not only replayed, as parked. False: it is not such a run. */
 bool hocket__resume_park(struct hocket__run *r);
 /* The same with a status and why; NULL: in its own words. */
 void hocket__resume_end(struct hocket__run *r, int status, const struct hocket_error *err);
 /* Reads what a claimed run needs to continue. An error ends the run. */
 void hocket__resume_read(struct hocket__run *r);
 void hocket__resume_free(struct hocket__resuming *g); /* NULL is fine */
-/* A run that is to go on with what the store has, by its whole id; `told` is how many events it has told at least. NULL:
+/* Makes a run that will continue from the store, by its whole id; `told` is how many events it has reported at least. NULL:
  * out of memory. It is in no list; hocket__resume_start asks the store. */
 struct hocket__run *hocket__resume_new(struct hocket_host *host, struct hocket__store *store,
     const char *name, const char *options, uint64_t told, hocket_event_cb on_event,

@@ -11,9 +11,9 @@
 #include "bind/fiber/fiber.h"
 #include "bind/store/store.h"
 
-/* A process waits so long for a time of day; for a later one it is not needed. */
+/* The longest time that a process waits for a time of day; for a later one the run parks. */
 #define NEAR_MS 60000
-/* And so long one of a worker, that waits for others as well. */
+/* The same for a worker, where the run may also wait for other runs. */
 #define SOON_MS 1000
 
 /* ---- What is open --------------------------------------------------------------------------- */
@@ -34,9 +34,10 @@ static const char *const closing[] = { "question_answered", "question_withdrawn"
     "approval_answered", "input_received", "signal_received", "run_returned", "caller_returned",
     "budget_returned" };
 
-/* Members of an event that somebody needs who is to answer. */
-static const char *const shown[] = { "id", "agent", "questions", "tool", "arguments", "reason",
-    "always", "name", "child", "pool", "caller", "project", "limit", "until", "until_ms" };
+/* Members of an event that a person needs for an answer. */
+static const char *const shown[] = { "id", "agent", "questions", "tool", "arguments", "schema",
+    "reason", "always", "name", "child", "pool", "caller", "project", "limit", "until",
+    "until_ms" };
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
@@ -68,7 +69,7 @@ static void free_open(struct hocket__stored *s, struct hocket__open *o)
     hocket__free(&s->run->host->alloc, o, sizeof(*o));
 }
 
-/* What there is no memory for is not shown in its row; it is asked all the same. */
+/* Without memory its row does not show it; the run asks all the same. */
 static void add(struct hocket__stored *s, const char *kind, bool person, struct hocket__str event)
 {
     const struct hocket_allocator *a = &s->run->host->alloc;
@@ -170,7 +171,7 @@ static bool is_signal(const struct hocket__open *o)
     return has_word(o, "\"kind\":\"signal\"");
 }
 
-/* For another run: one that it has called or submitted, or its caller. */
+/* It waits for another run: one that it has called or submitted, or its caller. */
 static bool is_for_run(const struct hocket__open *o)
 {
     return has_word(o, "\"kind\":\"run\"") || has_word(o, "\"kind\":\"caller\"")
@@ -185,7 +186,7 @@ static bool waits_for_run(const struct hocket__stored *s)
     return false;
 }
 
-/* Its next input is given by whoever has it. */
+/* The process that has it gives it its next input. */
 static bool waits_for_others(const struct hocket__stored *s)
 {
     for (struct hocket__list *l = s->opens.next; l != &s->opens; l = l->next) {
@@ -196,8 +197,8 @@ static bool waits_for_others(const struct hocket__stored *s)
     return false;
 }
 
-/* The same, but for other runs: the ends of those that it has submitted, and what its agents' calls say, come by themselves:
- * who runs it here waits for them. A worker has others to run meanwhile. */
+/* The same, but waits for other runs count, too: the ends of runs that it has submitted, and messages of its agents' calls, come
+ * by themselves. A process that runs only this run waits for them. A worker has other runs meanwhile. */
 static bool waits_long(const struct hocket__stored *s)
 {
     if (s->pool.len > 0)
@@ -265,7 +266,7 @@ static void give_input(struct hocket__stored *s, struct hocket__str text)
     hocket__buf_deinit(&id);
 }
 
-/* A fork goes on for the first time: it hears what is to be different. */
+/* A fork continues for the first time: gives it its changes. */
 static void begin_fork(struct hocket__stored *s)
 {
     struct hocket__buf text;
@@ -308,7 +309,7 @@ static bool waits(const struct hocket__stored *s)
            && hocket__kept_waits_for_person(r->kept);
 }
 
-/* It asked because it could be parked, and cannot: nobody would ever answer. */
+/* It asked because it could park, and now cannot: nobody would ever answer. */
 static void give_up(struct hocket__stored *s)
 {
     struct hocket_error err;
@@ -330,7 +331,7 @@ bool hocket__waiting_state(struct hocket__stored *s)
     return true;
 }
 
-/* Nobody is there for it, and no time is near: to a worker that is in the way of others hardly any is. */
+/* Nobody is here to answer, and it waits for no near time. A worker that other runs wait for parks it sooner. */
 static bool is_to_be_parked(const struct hocket__stored *s)
 {
     int64_t due = hocket__kept_wall_due(s->run->kept);
@@ -340,7 +341,7 @@ static bool is_to_be_parked(const struct hocket__stored *s)
            && (waits_long(s) || (due != 0 && !waits_for_run(s)));
 }
 
-/* Whatever goes on beside it goes on another time. */
+/* Its other work continues after the resume. */
 static bool waits_for_input(const struct hocket__stored *s)
 {
     struct hocket__buf id;
@@ -350,8 +351,8 @@ static bool waits_for_input(const struct hocket__stored *s)
     return waits;
 }
 
-/* Whether it is put away, or will be when it has heard what was said to it. To one of which the store may have nothing nobody
- * has said anything. */
+/* Whether it is parked, or will be after it has taken its messages. A run that the store may not have yet cannot have
+ * messages. */
 static bool is_left(struct hocket__stored *s)
 {
     if (s->parks != HOCKET__PARKS_FOR_INPUT || hocket__stored_is_parked(s) || s->run->ended
@@ -394,7 +395,7 @@ void hocket__waiting_look(struct hocket__stored *s)
         hocket_run_park(s->run->host, s->run->id);
 }
 
-/* It may rest already: then nothing else would lead to it. */
+/* It may rest already: then nothing else would park it. */
 void hocket__waiting_look_soon(struct hocket__stored *s)
 {
     struct hocket_host *h = s->run->host;

@@ -102,7 +102,7 @@ struct waiting {
     uint64_t id;
 };
 
-/* The wait was cancelled: the program is told, if it knows of the call. */
+/* The wait was cancelled: informs the program, if it knows of the call. */
 static void abandon(void *ud)
 {
     struct waiting *w = ud;
@@ -260,7 +260,7 @@ size_t hocket__tools_open_calls(const struct hocket_host *h)
 
 /* ---- The program's side ------------------------------------------------------------------- */
 
-/* One that is too long is an error, in words that tell the model and the program how long it may be. */
+/* A result that is too long is an error. Its text states the limit for the model and the program. */
 static int set_answer(struct tool_call *c, const char *text, size_t n)
 {
     char words[128];

@@ -1,4 +1,4 @@
-/* Shared by the cassette's files: cassette.c what both modes have, record.c writes,
+/* Shared by the cassette's files: cassette.c what both modes have and how one is written,
  * load.c reads the file, play.c plays it, diff.c finds out what is
  * different. */
 #pragma once
@@ -68,21 +68,9 @@ struct hocket__cassette {
     size_t n_asked; /* exchanges that somebody waits for */
 };
 
-/* Appends what a request is told by, with secrets masked:
- * "to":…,"method":…,"path":…,"body":… */
+/* Appends what identifies a request, with secrets masked: "to":…,"method":…,"path":…,"body":… */
 int hocket__cassette_identity(
     struct hocket__cassette *c, const struct hocket__http_spec *spec, struct hocket__buf *out);
-/* Appends any bytes: a JSON string, or {"hex":"…"}. */
-void hocket__cassette_bytes(struct hocket__buf *out, struct hocket__str bytes);
-
-/* ---- record.c ---- */
-
-void hocket__cassette_put(struct hocket__cassette *c, const struct hocket__buf *line);
-int64_t hocket__recording_start(struct hocket__cassette *c, const struct hocket__http_spec *spec,
-    const struct hocket__http_handler *handler, void *ud, struct hocket_error *err);
-void hocket__recording_cancel(struct hocket__cassette *c, int64_t id);
-void hocket__recording_close(struct hocket__cassette *c);
-void hocket__recording_free(struct hocket__cassette *c);
 
 /* ---- load.c ---- */
 

@@ -1,9 +1,8 @@
 /* What is different: the recorded request that is most like the one at hand, and the first
  * place where they part.
  *
- * Likeness counts the members that are equal, so that of a hundred recorded requests the one is
- * shown that was meant. Only the first place is told, shortened around it: the rest mostly follows
- * from it. */
+ * Likeness counts equal members, so that the message compares with the recorded request that was meant. It shows
+ * only the first difference, shortened around it: the rest mostly follows from it. */
 
 #include "base/json/json.h"
 #include "base/utf8.h"
@@ -180,7 +179,7 @@ static bool requests_differ(
     static const char *const names[] = { "to", "method", "path", "body" };
     for (size_t i = 0; i < 4; i++) {
         struct hocket__str name = hocket__cstr(names[i]);
-        bool body = i == 3; /* whose members are told without it */
+        bool body = i == 3; /* whose members are named without it */
         size_t n = body ? 0 : extend(d, 0, name, 0);
         if (find_difference(c, hocket__tree_get(a, name), hocket__tree_get(b, name), n, d)) {
             if (d->path[0] == 0)

@@ -5,8 +5,8 @@
  *      └─ not yet: wait, for its time      └─ nobody asks (any more) ──────> next
  *         and a little more, then go on
  *
- * One answer is handed over per turn of the loop, so that what it sets off happens before the
- * next one, as it did; those that came in one round come in one turn. */
+ * Each turn of the loop delivers one answer, so that its consequences happen before the next one,
+ * as when recorded. Answers that came in one round come in one turn. */
 
 #include "base/json/json.h"
 #include "net/cassette/cassette_impl.h"
@@ -275,7 +275,7 @@ static void late(struct hocket__cassette *c, const struct hocket__cassette_event
         give_up(c, x, "was cancelled when it was recorded, and is not now");
 }
 
-/* The answer at hand, and those that came with it. */
+/* The next answer, and the answers that came with it. */
 static void hand_over_round(struct hocket__cassette *c, int64_t round)
 {
     do {

@@ -1,5 +1,5 @@
-/* What a caller may ask for. Everything that ends up in the head of a request is
- * looked at: nothing in it can end a line, or speak for the body's length. */
+/* What a caller may ask for. It checks everything that ends up in the head of a request: nothing in it can end a
+ * line, or set the body's length. */
 #pragma once
 
 #include "net/curl.h"

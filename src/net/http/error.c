@@ -42,10 +42,14 @@ static bool has_memory(void)
     return p != NULL;
 }
 
+#define TOO_LARGE 100 /* CURLE_TOO_LARGE, from 8.6 on: more headers than libcurl takes */
+
 static int status_of(const struct hocket__request *req, CURLcode code)
 {
     if (is_chunk_error(req, code))
         return HOCKET_EPROTOCOL;
+    if ((int) code == TOO_LARGE)
+        return HOCKET_ELIMIT;
     switch (code) {
     case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_RESOLVE_PROXY:
@@ -80,15 +84,25 @@ static int status_of(const struct hocket__request *req, CURLcode code)
     }
 }
 
+static const char *words_of_distrust(const struct hocket__request *req)
+{
+    if (HOCKET_STATIC && !req->http->ca_file)
+        return "there are no CA certificates here to verify it with: install ca-certificates, or "
+               "name a file by SSL_CERT_FILE";
+    return "its certificate is not trusted";
+}
+
 static const char *words_for(const struct hocket__request *req, CURLcode code)
 {
     if (is_chunk_error(req, code))
         return "a chunk of the answer is malformed";
+    if ((int) code == TOO_LARGE)
+        return "the answer has more headers than libcurl takes";
     switch (code) {
     case CURLE_COULDNT_RESOLVE_HOST: return "its name cannot be resolved";
     case CURLE_COULDNT_RESOLVE_PROXY: return "the name of the proxy cannot be resolved";
     case CURLE_COULDNT_CONNECT: return "cannot connect";
-    case CURLE_PEER_FAILED_VERIFICATION: return "its certificate is not trusted";
+    case CURLE_PEER_FAILED_VERIFICATION: return words_of_distrust(req);
     case CURLE_SSL_CONNECT_ERROR: return "TLS handshake failed";
     case CURLE_GOT_NOTHING: return "the connection was closed without an answer";
     case CURLE_PARTIAL_FILE: return "the connection was closed in the middle of the answer";
@@ -212,10 +226,12 @@ void hocket__http_explain_timeout(
         err->http_status = req->head.status;
 }
 
+#define HANDLE_DESCRIPTORS 2 /* the most that libcurl (8.22) opens for one handle */
+
 int hocket__http_no_handle(struct hocket_error *err)
 {
     char words[HOCKET__ERRNO_WORDS];
-    int why = hocket__descriptors_left(1, -1);
+    int why = hocket__descriptors_left(HANDLE_DESCRIPTORS, -1);
     if (why == 0 || why == ENOMEM)
         return hocket__error_nomem(err);
     hocket__error(err, HOCKET_EIO, "cannot make a connection: %s", hocket__errno_words(why, words));

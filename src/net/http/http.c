@@ -19,6 +19,7 @@
 #include "net/http/shard.h"
 #include "net/http/wait.h"
 #include "os/descriptors.h"
+#include "os/fs.h"
 
 #define MAX_PER_HOST     16384
 #define SPARE_FILES      64 /* descriptors that are left to the rest of the program */
@@ -146,8 +147,8 @@ static void on_kick_closed(uv_handle_t *handle)
         hocket__container_of((uv_idle_t *) handle, struct hocket__http, kick));
 }
 
-/* Requests first: they stand in shards, origins and deadlines, which stand in pools. None is
- * told: whoever closes the actor knows. */
+/* Requests first: they stand in shards, origins and deadlines, which stand in pools. No callback comes: whoever
+ * closes the actor knows. */
 static void close_now(struct hocket__http *http)
 {
     http->closed = true;
@@ -188,6 +189,24 @@ int hocket__http_per_host(int asked)
     return files > 2 * SPARE_FILES ? (int) files - SPARE_FILES : SPARE_FILES;
 }
 
+/* Where systems have the certificates of the authorities that they trust. A libcurl of a distribution knows its own place;
+ * that of a static program runs everywhere. NULL: there are none. */
+static const char *authorities(void)
+{
+    static const char *const places[] = {
+        "/etc/ssl/certs/ca-certificates.crt",                /* Debian, Arch, Gentoo */
+        "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", /* Fedora, RHEL */
+        "/etc/pki/tls/certs/ca-bundle.crt",                  /* older releases of the same */
+        "/etc/ssl/ca-bundle.pem",                            /* openSUSE */
+        "/etc/ssl/cert.pem",                                 /* Alpine */
+        "/etc/ca-certificates.crt",                          /* an image that has this one file */
+    };
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+        if (hocket__fs_may_read(places[i]))
+            return places[i];
+    return NULL;
+}
+
 static int take_options(struct hocket__http *http, const struct hocket__http_options *o)
 {
     http->loop = o->loop;
@@ -195,7 +214,8 @@ static int take_options(struct hocket__http *http, const struct hocket__http_opt
     http->until = o->until;
     http->max_per_host = hocket__http_per_host(o->max_per_host);
     http->max_active = o->max_requests > 0 ? o->max_requests : MAX_REQUESTS;
-    if (copy_text(http->a, o->ca_file, &http->ca_file) < 0
+    const char *ca_file = o->ca_file || !HOCKET_STATIC ? o->ca_file : authorities();
+    if (copy_text(http->a, ca_file, &http->ca_file) < 0
         || copy_text(http->a, o->user_agent, &http->user_agent) < 0
         || !(http->share = http->curl->share_init()))
         return HOCKET_ENOMEM;

@@ -28,7 +28,7 @@ struct hocket__http_options {
     uv_loop_t *loop;
     int max_per_host;       /* connections per host name (and pool); 0: what descriptors allow,
                              * 16384 at most */
-    int max_requests;       /* under way at once, those that wait included; 0: 65536 */
+    int max_requests;       /* under way at once, waiting ones included; 0: 65536 */
     const char *ca_file;    /* NULL: the system's */
     const char *user_agent; /* NULL: none */
     const uint64_t *until;  /* when the turn of the loop ends (uv_hrtime; 0: no limit), after which
@@ -78,8 +78,8 @@ struct hocket__http_spec {
     bool own_progress; /* bytes are no progress, only HOCKET__HTTP_PROGRESS is */
     bool plain;        /* no Accept-Encoding (what comes compressed is read all the same), and no
                           Accept but one of `headers` */
-    /* Asked before each new connection, not for one that is reused (so a pool is
-     * to have one rule); NULL: all. A refusal is EDENIED. */
+    /* Called before each new connection, but not before reuse (so a pool needs a single rule);
+     * NULL: allow all. A refusal is EDENIED. */
     bool (*allow_address)(const struct sockaddr *to);
     struct hocket__http_label label;
 };
@@ -94,8 +94,8 @@ struct hocket__http_timing {
  * starts idle_ms anew. From the first time on, bytes do not count any more; a request whose
  * handler never says so is timed by its bytes (unless the spec says own_progress). */
 #define HOCKET__HTTP_PROGRESS 1
-/* All that matters has come. The end of the transfer is still waited for, for a second, so that its
- * connection can be used again; then the request times out. A progress after it takes it back. */
+/* Everything that matters has come. It still waits a second for the end of the transfer, so that the connection
+ * can be used again; then the request times out. A later progress takes this back. */
 #define HOCKET__HTTP_ENOUGH 2
 
 struct hocket__http_handler {

@@ -8,7 +8,6 @@
  *   wait.c          its timeouts
  *   setup.c         a transfer's options, set only where they differ from the last time
  *   head.c          status line and headers of an answer
- *   redirect.c where an answer sends us, and whether we go there
  *   check.c         what a caller may ask for
  *   error.c         libcurl's results and our timeouts, in words
  *

@@ -3,10 +3,9 @@
  *
  * - at most max_per_host connections at a time (with HTTP/2, that many times 100
  *   streams);
- * - libcurl's resolver starts a thread for each look-up, so while a name is not
- *   known one request goes ahead and resolves it for all, and over all hosts only
- *   a few look up names at once. When the name cannot be resolved, those that
- *   waited for it fail with the first. */
+ * - libcurl's resolver starts a thread for each look-up, so while a name is not known, one request
+ *   resolves it for all others, and over all hosts only a few names are looked up at once. When the
+ *   name cannot be resolved, the waiting requests fail with the first. */
 #pragma once
 
 #include "base/list.h"
@@ -27,7 +26,7 @@ struct hocket__origin {
     struct hocket__str key; /* as it stands in URLs: "https://user@host:1" (owned) */
     char *name;             /* "host:1", for messages */
     int active;             /* requests let through that have not ended */
-    int probes;             /* of these, how many may be looking up the name */
+    int probes;             /* how many of them may be looking up the name */
     bool tls;
     bool literal;         /* the host needs no look-up */
     bool known;           /* its name was resolved once */
@@ -48,7 +47,7 @@ void hocket__origin_run(struct hocket__origin *origin);
 void hocket__origin_resolved(struct hocket__request *req, bool fresh);
 /* A request that was let through has ended or goes elsewhere. */
 void hocket__origin_leave(struct hocket__request *req);
-/* Ends those that wait, up to this id: the name could not be resolved. */
+/* Ends the waiting requests, up to this id: the name could not be resolved. */
 void hocket__origin_fail(
     struct hocket__origin *origin, uint64_t up_to, const struct hocket_error *err);
 

@@ -1,6 +1,6 @@
 /* The glue between libcurl's socket callbacks and the epoll set. Each descriptor in use has
  * one `sock`, found by its number; it is freed when libcurl closes the descriptor, or, for
- * those that it opened without asking, when it loses interest.
+ * descriptors that it opened without asking, when it loses interest.
  *
  * A descriptor that is closed without our knowledge (libcurl's resolver pipe) comes back under
  * the same number: add() forgets the old one first. */

@@ -1,4 +1,4 @@
-/* Sockets between libcurl and the loop (sockets.h).
+/* Sockets between libcurl and the loop (os/socket_set.h).
  *
  * A connection is in the set as long as its descriptor is there, from libcurl's
  * OPENSOCKETFUNCTION to its CLOSESOCKETFUNCTION. While it lies idle it goes on being

@@ -10,12 +10,6 @@
 
 struct hocket__request;
 
-bool hocket__redirect_is(int http_status);
-
-/* The head is complete: fills head.target when it will be followed. 0, or ENOMEM with
- * req->err filled. */
-int hocket__redirect_decide(struct hocket__request *req);
-
 /* The answer is complete: sends the request to head.target. On failure the request is
  * as it was, for the caller to end. */
 int hocket__redirect_follow(struct hocket__request *req, struct hocket_error *err);

@@ -6,13 +6,14 @@
  * function, so that no ending can forget one.
  *
  * There are three ends: finish (libcurl is done), doom (a callback, a deadline or a cancel
- * wants it over), drop (nobody is told). on_done is called from hocket__request_end alone. */
+ * wants it over), drop (no callback). Only hocket__request_end calls on_done. */
 #include "net/http/request.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/upkeep.h"
 #include "net/http/http_impl.h"
 #include "net/http/error.h"
 #include "net/http/origin.h"
@@ -45,7 +46,7 @@ int hocket__request_fail(struct hocket__request *req, int status, const char *fm
 
 /* ---- libcurl's callbacks ----------------------------------------------------------- */
 
-/* It is to end: libcurl hears of it by an error, its user nothing. */
+/* It is to end: libcurl gets an error, the user gets no callback. */
 static bool is_over(const struct hocket__request *req)
 {
     return req->doom != HOCKET__REQUEST_LIVES || req->http->closing;
@@ -123,8 +124,8 @@ static size_t on_body(char *p, size_t size, size_t n, void *ud)
 static curl_socket_t on_open(void *ud, curlsocktype purpose, struct curl_sockaddr *to)
 {
     struct hocket__request *req = ud;
-    /* libcurl asks for a socket when it has an address: the name is resolved. A connection
-     * that is reused opens none, which is told by on_connected. */
+    /* libcurl asks for a socket when it has an address: the name is resolved. A reused connection opens none;
+     * on_connected reports that. */
     hocket__origin_resolved(req, true);
     if (req->allow_address && !req->allow_address(&to->addr)) {
         req->denied = true;
@@ -169,7 +170,7 @@ static void set_callbacks(struct hocket__request *req)
 
 /* ---- Life ---------------------------------------------------------------------------- */
 
-/* All that can fail is done here. The deadline's place is reserved (join), so that starting
+/* Everything that can fail is done here. The deadline's place is reserved (join), so that starting
  * one later cannot run out of memory. */
 static struct hocket__request *request_new(struct hocket__origin *origin)
 {
@@ -242,8 +243,10 @@ int hocket__request_go(struct hocket__request *req)
     req->id = ++http->last_id;
     hocket__list_add(&http->requests, &req->all);
     /* the timer keeps the loop alive only while there is something to wait for */
-    if (http->active++ == 0)
+    if (http->active++ == 0) {
         uv_ref((uv_handle_t *) &http->deadlines.timer);
+        http->deadlines.timer.data = NULL;
+    }
     req->started = micros();
     hocket__wait_begin(req);
     hocket__origin_wait(req->origin, req);
@@ -287,6 +290,7 @@ static void unregister(struct hocket__request *req)
     if (--http->active > 0)
         return;
     uv_unref((uv_handle_t *) &http->deadlines.timer);
+    http->deadlines.timer.data = HOCKET__UPKEEP;
     if (!http->closing)
         hocket__deadlines_settle(&http->deadlines);
 }

@@ -4,7 +4,7 @@
  *      └── drop ──┴──── drop, doom ──┘          └─> redirected, waiting again
  *
  * A request is taken out of everything before its on_done runs, so user code may
- * do there what it likes. Its easy handle, with all that is set in it, stays with
+ * do there what it likes. Its easy handle, with everything that is set in it, stays with
  * it as a spare of its origin: the next request is mostly like the last. */
 #pragma once
 
@@ -37,14 +37,14 @@ enum hocket__request_link {
 enum hocket__request_progress {
     HOCKET__REQUEST_BY_BYTES,
     HOCKET__REQUEST_BY_HANDLER,
-    HOCKET__REQUEST_TO_END /* nothing: only its end is waited for */
+    HOCKET__REQUEST_TO_END /* nothing: it only waits for the end */
 };
 
 /* Whether it ends when libcurl has returned. */
 enum hocket__request_abort {
     HOCKET__REQUEST_LIVES,
     HOCKET__REQUEST_DOOMED,
-    HOCKET__REQUEST_CANCELLED /* the same, and nobody is told */
+    HOCKET__REQUEST_CANCELLED /* the same, without a callback */
 };
 
 /* What each piece of a body needs comes first: of thousands of streams the caches hold little. */
@@ -65,7 +65,7 @@ struct hocket__request {
     bool finished;   /* libcurl has done with it */
     bool refused;    /* because a callback said so */
     bool progressed; /* once at least */
-    bool late;       /* a deadline has passed; it is looked at once more */
+    bool late;       /* a deadline has passed; the socket is polled once more */
 
     struct hocket__head head;
 
@@ -119,7 +119,7 @@ int hocket__request_go(struct hocket__request *req);
 /* It is with libcurl now. */
 void hocket__request_admitted(struct hocket__request *req);
 
-/* Takes it out of everything and makes it a spare one; nobody is told. */
+/* Takes it out of everything and makes it a spare one, without a callback. */
 void hocket__request_drop(struct hocket__request *req);
 /* Drops it and tells its handler; err NULL: it ended well. */
 void hocket__request_end(struct hocket__request *req, const struct hocket_error *err);

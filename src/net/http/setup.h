@@ -11,7 +11,7 @@ struct hocket__request;
 /* Once for each easy handle: 0 or ENOMEM. */
 int hocket__setup_init(struct hocket__request *req);
 
-/* All that the spec says, except the body: 0, ENOMEM, EINVAL (a URL that libcurl
+/* Everything that the spec says, except the body: 0, ENOMEM, EINVAL (a URL that libcurl
  * refuses). After a failure the request can only be freed. */
 int hocket__setup_spec(
     struct hocket__request *req, const struct hocket__http_spec *spec, struct hocket_error *err);

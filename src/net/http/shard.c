@@ -52,7 +52,7 @@ static void end_doomed(struct hocket__shard *shard)
             hocket__container_of(shard->aborted.next, struct hocket__request, node));
 }
 
-/* `closing` is looked at each time: a handler that was told may have closed the actor. */
+/* Checks `closing` each time: a handler may have closed the actor. */
 static void end_done(struct hocket__shard *shard)
 {
     const struct hocket__curl *curl = shard->http->curl;
@@ -72,8 +72,11 @@ static void fail_all(struct hocket__shard *shard, CURLMcode code)
 {
     struct hocket__http *http = shard->http;
     struct hocket_error err;
-    hocket__error(&err, code == CURLM_OUT_OF_MEMORY ? HOCKET_ENOMEM : HOCKET_EIO,
-        "HTTP transfers failed: %s", http->curl->multi_strerror(code));
+    if (code == CURLM_OUT_OF_MEMORY)
+        hocket__http_no_handle(&err);
+    else
+        hocket__error(
+            &err, HOCKET_EIO, "HTTP transfers failed: %s", http->curl->multi_strerror(code));
     /* none is taken out here: the shard is busy, so they are only marked */
     for (struct hocket__list *n = shard->members.next; n != &shard->members; n = n->next)
         hocket__request_abort(hocket__container_of(n, struct hocket__request, member), &err);
@@ -218,7 +221,7 @@ int hocket__shard_submit(
     CURLMcode code = curl->multi_add_handle(shard->multi, req->easy);
     /* The request is not in any list of the shard yet: origin.c ends it with this error. */
     if (code == CURLM_OUT_OF_MEMORY)
-        return hocket__error_nomem(err);
+        return hocket__http_no_handle(err);
     if (code != CURLM_OK)
         return hocket__error(
             err, HOCKET_EIO, "HTTP transfer failed: %s", curl->multi_strerror(code));
@@ -235,9 +238,8 @@ static bool shares_connection(const struct hocket__request *a, const struct hock
 }
 
 /* libcurl (7.88 at least) leaves the reset of an HTTP/2 stream in a buffer until its
- * connection is used again, and a server that hears of no reset goes on talking. So a
- * connection that carries nothing else is closed; otherwise a pause of some other
- * stream, which is over at once, has the buffer written. */
+ * connection is used again, and a server without the reset continues sending. So a connection that carries nothing
+ * else is closed; otherwise a pause of some other stream, which is over at once, has the buffer written. */
 static void abort_stream(struct hocket__request *req)
 {
     struct hocket__shard *shard = req->shard;

@@ -14,6 +14,90 @@
 #include "net/limit/limiter_impl.h"
 #include "net/when.h"
 
+/* Buckets of requests or tokens, with limits from the user, from the server's headers or from
+ * measuring. A level may go below zero: later calls pay back what was estimated too low. */
+
+#define MINUTE_MS 60000.0
+#define SLACK     1e-6 /* of sums of fractions */
+
+struct hocket__bucket hocket__bucket_per_minute(int64_t limit, int64_t now)
+{
+    if (limit < 0)
+        return (struct hocket__bucket){ .known = false };
+    /* A burst of b and then r a minute is at most b + r - 1 in any 60 seconds. */
+    double burst = limit >= 10 ? floor((double) limit / 10) : 1;
+    return (struct hocket__bucket){ .known = true,
+        .level = burst,
+        .cap = burst,
+        .per_ms = ((double) limit - burst + 1) / MINUTE_MS,
+        .at = now };
+}
+
+/* As the server told it, with `outstanding` sent since. */
+static void bucket_learn(
+    struct hocket__bucket *b, const struct hocket__quota *q, int64_t outstanding, int64_t now)
+{
+    /* Headers are a server's word and may contradict each other or be half there: the larger
+     * of the two is the limit, and without one the limit that was known stays. */
+    int64_t limit = q->limit >= q->remaining ? q->limit : q->remaining;
+    if (q->remaining < 0 || limit <= 0)
+        return;
+    if (q->limit < 0 && b->known && b->cap > (double) limit)
+        limit = (int64_t) b->cap;
+    double used = (double) (limit - q->remaining);
+    *b = (struct hocket__bucket){ .known = true,
+        .level = (double) (q->remaining - outstanding),
+        .cap = (double) limit,
+        .at = now,
+        .per_ms = (double) limit / MINUTE_MS };
+    /* "All of it is there again in reset_ms": used / reset is the rate, if the server refills
+     * bit by bit. Whether it does is not known yet (`windowed` in limiter.h). */
+    if (q->reset_ms > 0 && used > 0) {
+        b->full_at = now + q->reset_ms;
+        b->per_ms = used / (double) q->reset_ms;
+    }
+}
+
+static void bucket_refill(struct hocket__bucket *b, bool windowed, int64_t now)
+{
+    if (!b->known || now <= b->at)
+        return;
+    /* A server's window is over: it has said so itself, whatever the rate would give. */
+    if (b->full_at > 0 && now >= b->full_at) {
+        b->level = b->cap;
+        b->full_at = 0;
+    } else if (!windowed || b->full_at == 0) {
+        b->level += b->per_ms * (double) (now - b->at);
+        if (b->level > b->cap)
+            b->level = b->cap;
+    }
+    b->at = now;
+}
+
+/* Milliseconds until n can be taken, 0: now. After a refill. */
+static int64_t bucket_wait(const struct hocket__bucket *b, double n, bool windowed, int64_t now)
+{
+    if (!b->known)
+        return 0;
+    if (n > b->cap) /* more than there ever is: when it is full */
+        n = b->cap;
+    if (b->level + SLACK >= n)
+        return 0;
+    double ms = ceil((n - b->level - SLACK) / b->per_ms);
+    int64_t wait = ms < 1                              ? 1
+                   : ms > (double) HOCKET__WHEN_MAX_MS ? HOCKET__WHEN_MAX_MS
+                                                       : (int64_t) ms;
+    if (b->full_at > now && (windowed || b->full_at - now < wait))
+        wait = b->full_at - now;
+    return wait;
+}
+
+void hocket__bucket_take(struct hocket__bucket *b, double n)
+{
+    if (b->known)
+        b->level -= n;
+}
+
 #define FIRST_WINDOW  64
 #define SILENCE_OPENS 10 /* calls a millisecond, as fast as one thread sends them, and more later */
 #define SILENCE_SEEN  4  /* milliseconds between two looks, at most: a held-up loop sees nothing */
@@ -141,12 +225,12 @@ static void refill(struct hocket__limiter *l, int64_t now)
         unblock(l, now);
     if (l->pace.known && now - l->pace_used > PACE_IDLE_MS)
         l->pace.known = false;
-    hocket__bucket_refill(&l->own_requests, false, now);
-    hocket__bucket_refill(&l->own_tokens, false, now);
-    hocket__bucket_refill(&l->seen_requests, l->windowed, now);
-    hocket__bucket_refill(&l->seen_tokens, l->windowed, now);
+    bucket_refill(&l->own_requests, false, now);
+    bucket_refill(&l->own_tokens, false, now);
+    bucket_refill(&l->seen_requests, l->windowed, now);
+    bucket_refill(&l->seen_tokens, l->windowed, now);
     speed_up(l, now);
-    hocket__bucket_refill(&l->pace, false, now);
+    bucket_refill(&l->pace, false, now);
 }
 
 /* Milliseconds until a call with so many tokens may go; -1: an answer has to come, or to end,
@@ -163,11 +247,11 @@ static int64_t wait_for(struct hocket__limiter *l, int64_t tokens, int64_t now)
          * millisecond */
         return l->answered ? -1 : 1;
     int64_t waits[] = {
-        hocket__bucket_wait(&l->own_requests, 1, false, now),
-        hocket__bucket_wait(&l->own_tokens, (double) tokens, false, now),
-        hocket__bucket_wait(&l->seen_requests, 1, l->windowed, now),
-        hocket__bucket_wait(&l->seen_tokens, (double) tokens, l->windowed, now),
-        hocket__bucket_wait(&l->pace, 1, false, now),
+        bucket_wait(&l->own_requests, 1, false, now),
+        bucket_wait(&l->own_tokens, (double) tokens, false, now),
+        bucket_wait(&l->seen_requests, 1, l->windowed, now),
+        bucket_wait(&l->seen_tokens, (double) tokens, l->windowed, now),
+        bucket_wait(&l->pace, 1, false, now),
     };
     int64_t longest = 0;
     /* a pace that holds nobody back for a minute says nothing any more: refill forgets it */
@@ -336,8 +420,8 @@ void hocket__limiter_answer(struct hocket__limiter *l, int64_t tokens, int statu
         l->struck = l->strikes;
         l->strikes = 0;
     }
-    hocket__bucket_learn(&l->seen_requests, &advice->requests, l->unanswered, now);
-    hocket__bucket_learn(&l->seen_tokens, &advice->tokens, l->unanswered_tokens, now);
+    bucket_learn(&l->seen_requests, &advice->requests, l->unanswered, now);
+    bucket_learn(&l->seen_tokens, &advice->tokens, l->unanswered_tokens, now);
 }
 
 void hocket__limiter_refused(struct hocket__limiter *l, int64_t after_ms, int64_t now)

@@ -1,5 +1,5 @@
 /* How fast one provider may be asked with one key: what all calls of a host that share
- * both go through. Pure: time is a parameter, nothing is waited for here (limit.h does).
+ * both go through. Pure: time is a parameter, and nothing here waits (limit.h does).
  *
  *   ask ──> (room? go) or queued ──> next ──> go ──> answer(status, headers) or lost ──> end
  *
@@ -15,17 +15,17 @@
  *   for a minute;
  * - a window of calls whose answers have not begun. It doubles with each round of good
  *   answers that fills it, from 64 at first and from 1 (half, when there is a pace) after a
- *   block, so that an unknown limit is not run into by thousands of calls at once. Until the
- *   first answer it opens with time, by 11 calls in the first millisecond that the network was
- *   looked at, 17 in the thirtieth: who refuses says so as soon as the network allows, and an
- *   answer takes long, so that a server that says nothing is at work;
- * - as many calls as the transport has connections: what waited for one of these would still
+ *   block, so that an unknown limit is not run into by thousands of calls at once. Until the first
+ *   answer it opens with time: by 11 calls in the first millisecond of network polling, by 17 in the
+ *   thirtieth. A server refuses as soon as the network allows, and an answer takes long, so a silent
+ *   server is at work;
+ * - as many calls as the transport has connections: a call that waits for a connection would still
  *   be sent after a block began.
  *
  * Zero means zero: a limit of 0 refuses every call at once.
  *
  * The queue is fair between runs: one call of each in turn; the calls of one run go in
- * order, except that those that were turned away go first. */
+ * order, except that rejected calls go first. */
 #pragma once
 
 #include "base/list.h"
@@ -65,6 +65,7 @@ struct hocket__limiter_share {
     double few_requests, few_tokens;    /* with less than that there should be more */
     int64_t took_requests, took_tokens; /* since the last look */
     int64_t told_until;                 /* a block that the others know of */
+    int told_places; /* of calls at once: what share.c's places() was at the last look or grant */
 };
 
 struct hocket__limiter {
@@ -107,8 +108,7 @@ struct hocket__limiter_ask {
     int64_t patience_ms; /* longer than this it would not wait; -1: for ever */
 };
 /* 1: go now. 0: queued, hocket__limiter_next will give it. ELIMIT: a limit is 0, too many
- * wait, or the block is longer than its patience (err->retry_after_ms says how long);
- * ENOMEM. */
+ * wait, or the block is longer than the call may wait (err->retry_after_ms says how long); ENOMEM. */
 int hocket__limiter_ask(struct hocket__limiter *l, struct hocket__limiter_wait *w,
     const struct hocket__limiter_ask *ask, int64_t now, struct hocket_error *err);
 /* Takes it out of the queue; false when it was not in it. */
@@ -143,12 +143,12 @@ void hocket__limiter_block(struct hocket__limiter *l, int64_t ms, int64_t now);
 
 /* From now on, nothing is left of any limit that was not granted; or, off, each is ours alone again. */
 void hocket__limiter_share(struct hocket__limiter *l, bool on, int64_t now);
-/* Whether somebody waits for more to be granted, little is left, or a provider's block is to be told. */
+/* Whether somebody waits for more to be granted, little is left, places for calls are not used any more, or a provider's block is to be told. */
 bool hocket__limiter_is_short(const struct hocket__limiter *l, int64_t now);
 
 struct hocket__limiter_need {
     int64_t waiting, flying;
-    int64_t waiting_tokens, head_tokens; /* of all that wait; of the next one */
+    int64_t waiting_tokens, head_tokens; /* of all waiting calls; of the next one */
     double requests, tokens;             /* granted and left; below 0: owed */
     int64_t took_requests, took_tokens;  /* since the last look */
     int64_t

@@ -1,4 +1,4 @@
-/* Shared by the limiter's files: limiter.c decides and learns, bucket.c counts,
+/* Shared by the limiter's files: limiter.c decides, learns and counts,
  * queue.c holds who waits. */
 #pragma once
 
@@ -9,16 +9,10 @@ struct hocket__limiter_run {
     struct hocket__list ring, waits;
 };
 
-/* ---- bucket.c ---- */
+/* ---- Buckets ---- */
 
 /* So many a minute: never more in any 60 seconds, a tenth of them at once. */
 struct hocket__bucket hocket__bucket_per_minute(int64_t limit, int64_t now);
-/* As the server told it, with `outstanding` sent since. */
-void hocket__bucket_learn(
-    struct hocket__bucket *b, const struct hocket__quota *q, int64_t outstanding, int64_t now);
-void hocket__bucket_refill(struct hocket__bucket *b, bool windowed, int64_t now);
-/* Milliseconds until n can be taken, 0: now. After a refill. */
-int64_t hocket__bucket_wait(const struct hocket__bucket *b, double n, bool windowed, int64_t now);
 void hocket__bucket_take(struct hocket__bucket *b, double n);
 
 /* ---- queue.c ---- */

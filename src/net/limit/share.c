@@ -32,6 +32,17 @@ static bool is_below(const struct hocket__bucket *b, double few)
     return b->known && b->level < few;
 }
 
+/* Calls at once: 1: more are wanted than were granted, and there are more; -1: some are not used; 0: neither. */
+static int places(const struct hocket__limiter *l)
+{
+    int64_t slots = hocket__limiter_slots(l);
+    if (l->limits.calls < 0)
+        return 0;
+    if (hocket__limiter_head(l))
+        return l->flying >= slots && slots < l->limits.calls;
+    return slots > l->flying ? -1 : 0;
+}
+
 bool hocket__limiter_is_short(const struct hocket__limiter *l, int64_t now)
 {
     const struct hocket__limiter_wait *head = hocket__limiter_head(l);
@@ -41,7 +52,7 @@ bool hocket__limiter_is_short(const struct hocket__limiter *l, int64_t now)
         return l->blocked_until > l->share.told_until;
     return is_below(&l->own_requests, head ? 1 : l->share.few_requests)
            || is_below(&l->own_tokens, head ? (double) head->tokens : l->share.few_tokens)
-           || (head && l->flying >= hocket__limiter_slots(l));
+           || (places(l) != 0 && places(l) != l->share.told_places);
 }
 
 void hocket__limiter_need(struct hocket__limiter *l, struct hocket__limiter_need *need, int64_t now)
@@ -58,6 +69,7 @@ void hocket__limiter_need(struct hocket__limiter *l, struct hocket__limiter_need
         .took_tokens = l->share.took_tokens,
         .block_ms = is_news ? l->blocked_until - now : 0 };
     l->share.took_requests = l->share.took_tokens = 0;
+    l->share.told_places = places(l);
     if (is_news)
         l->share.told_until = l->blocked_until;
 }
@@ -70,6 +82,7 @@ void hocket__limiter_grant(
     hocket__bucket_take(&l->own_requests, -grant->requests);
     hocket__bucket_take(&l->own_tokens, -grant->tokens);
     l->share.slots = grant->slots < 0 ? l->share.slots : grant->slots;
+    l->share.told_places = places(l);
     l->share.few_requests = grant->few_requests;
     l->share.few_tokens = grant->few_tokens;
     if (grant->block_ms <= 0)

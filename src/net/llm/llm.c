@@ -3,10 +3,9 @@
  *    prepare ─> launch ─> on_head ─> on_header… ─> on_data… ─> on_done ─> dispose
  *    (host's)   └───────────── the thread of the transport ───────────┘  (host's)
  *
- * The call owns all that it needs from prepare on: key, URL, headers and body are copies,
- * since the provider may be replaced or gone when a relay's thread sends it. `id` is 0 when
- * the transport has nothing of it; the decoder goes with on_done, the reply stays until the
- * call is freed.
+ * From prepare on the call owns everything that it needs: key, URL, headers and body are copies, since the provider
+ * may be replaced or gone when a relay's thread sends it. `id` is 0 when the transport has nothing of it; the decoder
+ * goes with on_done, the reply stays until the call is freed.
  *
  * A history lends its serialised text as the body, and gets it back when the answer was good,
  * so that the next turn writes only what is new. A call on another thread has no history:
@@ -185,8 +184,8 @@ static void add_line(struct headers *h, const char *line)
         hocket__cstr(value) };
 }
 
-/* "name: value" lines, each ended by a NUL: all that is sent is the call's own, since the provider
- * may be gone when it is. */
+/* "name: value" lines, each ended by a NUL: the call owns everything that it sends, since the provider may be gone
+ * by then. */
 static void write_lines(struct hocket__buf *lines, const struct hocket__provider *p)
 {
     hocket__buf_add(lines, "content-type: application/json", 31);
@@ -303,7 +302,7 @@ static void init_texts(struct hocket__llm_call *c)
         hocket__buf_init(texts[i], c->a, 0);
 }
 
-/* On the host's thread: all that reads the session's objects is done here, and nothing later. */
+/* On the host's thread: only this code reads the session's objects, and nothing reads them later. */
 int hocket__llm_prepare(const struct hocket_allocator *a, const struct hocket__llm_spec *spec,
     struct hocket__llm_call **out, struct hocket_error *err)
 {

@@ -5,7 +5,7 @@
  *   on_delta ─> gathered ─(end of a chunk)─> fresh ─(news)─> taken ─> spec.on_delta
  *   on_head, on_done ──────────────────────> marks ─(news)─────────> spec.on_head, spec.on_done
  *
- * The call belongs to the relay's thread from its start until `done` or `stopped` was told. */
+ * The call belongs to the relay's thread from its start until `done` or `stopped` was sent. */
 
 #include <string.h>
 
@@ -108,8 +108,7 @@ static void remote_done(void *ud, const struct hocket_error *err)
     hocket__relay_tell(m->relay, &m->news);
 }
 
-/* An error is told as an end like any other: the starter on the host's side has returned long
- * ago. */
+/* An error is reported as an end like any other: the starter on the host's side has returned long ago. */
 static void on_start(struct hocket__relay_msg *msg)
 {
     struct hocket__llm_remote *m = hocket__container_of(msg, struct hocket__llm_remote, start);

@@ -74,6 +74,21 @@ int hocket__user_turns(struct hocket__str wire, const char *tail, size_t at[2])
     return n;
 }
 
+void hocket__marked_messages(
+    struct hocket__buf *b, struct hocket__str wire, const size_t *at, int n, const char *mark)
+{
+    size_t from = 0;
+    hocket__jw_key(b, "messages");
+    hocket__buf_addc(b, '[');
+    while (n-- > 0) {
+        hocket__buf_add(b, wire.p + from, at[n] - from);
+        hocket__buf_adds(b, mark);
+        from = at[n];
+    }
+    hocket__buf_add(b, wire.p + from, wire.n - from);
+    hocket__buf_addc(b, ']');
+}
+
 /* ---- Messages ---- */
 
 bool hocket__piece_blank(const struct hocket__piece *p)
@@ -107,24 +122,6 @@ bool hocket__neutral_blank(const struct hocket__neutral *m)
     return hocket__piece_blank(&m->text) && parts_blank(m->parts);
 }
 
-bool hocket__system_next(const struct hocket__history *h, size_t *at, struct hocket__neutral *m)
-{
-    while (*at < h->messages.len) {
-        const char *line = h->messages.data + *at;
-        const char *end = memchr(line, '\n', h->messages.len - *at);
-        size_t n = end ? (size_t) (end - line) : h->messages.len - *at;
-        *at += n + 1;
-        if (hocket__neutral_read(m, hocket__str(line, n), NULL) < 0)
-            break;
-        if (hocket__neutral_blank(m))
-            continue;
-        if (m->role == HOCKET__ROLE_SYSTEM)
-            return true;
-        break;
-    }
-    return false;
-}
-
 bool hocket__schema_only_in_prompt(const struct hocket__llm_request *q)
 {
     return q->schema.n > 0 && hocket__proto_traits_of(q)->no_json_schema;
@@ -143,6 +140,108 @@ void hocket__system_write(const struct hocket__llm_request *q, bool in_words, st
         hocket__buf_adds(b, q->system.n > 0 ? "\\n\\n" : "");
         hocket__jw_escape(b, HOCKET__PROTO_SCHEMA_WORDS);
         hocket__jw_escape(b, q->schema);
+    }
+    hocket__buf_addc(b, '"');
+}
+
+/* The system messages before all others, one a call; *at begins with 0. Later ones stand where they came. */
+static bool next_system(const struct hocket__history *h, size_t *at, struct hocket__neutral *m)
+{
+    while (*at < h->messages.len) {
+        const char *line = h->messages.data + *at;
+        const char *end = memchr(line, '\n', h->messages.len - *at);
+        size_t n = end ? (size_t) (end - line) : h->messages.len - *at;
+        *at += n + 1;
+        if (hocket__neutral_read(m, hocket__str(line, n), NULL) < 0)
+            break;
+        if (hocket__neutral_blank(m))
+            continue;
+        if (m->role == HOCKET__ROLE_SYSTEM)
+            return true;
+        break;
+    }
+    return false;
+}
+
+static void open_text(struct hocket__buf *b, bool typed)
+{
+    hocket__jw_open(b, '{');
+    if (typed)
+        hocket__member_string(b, "type", "text");
+    hocket__jw_key(b, "text");
+}
+
+void hocket__system_blocks(
+    const struct hocket__llm_request *q, bool in_words, bool typed, struct hocket__buf *b)
+{
+    struct hocket__neutral m;
+    size_t at = 0;
+    if (hocket__system_has(q, in_words)) {
+        open_text(b, typed);
+        hocket__system_write(q, in_words, b);
+        hocket__jw_close(b, '}');
+    }
+    while (next_system(q->history, &at, &m)) {
+        open_text(b, typed);
+        hocket__piece_write(&m.text, b);
+        hocket__jw_close(b, '}');
+    }
+}
+
+void hocket__text_block(struct hocket__buf *b, const struct hocket__piece *text, bool typed)
+{
+    if (hocket__piece_blank(text))
+        return;
+    open_text(b, typed);
+    hocket__piece_write(text, b);
+    hocket__jw_close(b, '}');
+}
+
+static void put_words(struct hocket__buf *b, const struct hocket__neutral_part *part, bool typed)
+{
+    open_text(b, typed);
+    hocket__buf_addc(b, '"');
+    hocket__neutral_describe(part, b);
+    hocket__buf_adds(b, "\"}");
+}
+
+void hocket__part_blocks(
+    struct hocket__buf *b, struct hocket__str parts, bool typed, hocket__data_block put)
+{
+    struct hocket__json j;
+    struct hocket__neutral_part part;
+    struct hocket__image image;
+    hocket__neutral_walk(&j, parts);
+    while (hocket__neutral_part(&j, &part)) {
+        hocket__text_block(b, &part.text, typed);
+        if (hocket__image_of(&part, &image) && !put(b, &part, &image))
+            put_words(b, &part, typed);
+    }
+}
+
+bool hocket__replay_blocks(struct hocket__buf *b, struct hocket__str replay)
+{
+    struct hocket__json j;
+    struct hocket__str block;
+    size_t from = b->len;
+    hocket__neutral_walk(&j, replay);
+    while (j.depth > 0 && hocket__json_element(&j)) {
+        if (j.token != HOCKET__JSON_OBJECT || hocket__json_skip(&j, &block) < 0)
+            break;
+        hocket__buf_adds(b, hocket__buf_ends(b, "[") ? "" : ",");
+        hocket__line_write(b, block);
+    }
+    return b->len > from;
+}
+
+void hocket__id_write(struct hocket__buf *b, const struct hocket__piece *id)
+{
+    hocket__buf_addc(b, '"');
+    for (size_t i = 0; i < id->inside.n; i++) {
+        char c = id->inside.p[i];
+        bool fits =
+            (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-';
+        hocket__buf_addc(b, fits ? c : '_');
     }
     hocket__buf_addc(b, '"');
 }
@@ -237,6 +336,14 @@ bool hocket__base_has_version(const char *base)
         if (p[2] >= '0' && p[2] <= '9')
             return true;
     return false;
+}
+
+void hocket__member_close(struct hocket__buf *b, size_t before, const char *tail)
+{
+    if (hocket__buf_ends(b, "[") || hocket__buf_ends(b, "{"))
+        hocket__buf_cut(b, before);
+    else
+        hocket__buf_adds(b, tail);
 }
 
 void hocket__member_string(struct hocket__buf *b, const char *key, const char *value)

@@ -84,8 +84,8 @@ static int on_event(void *ud, const struct hocket__sse_event *e)
     return read_event(d, e->type, e->data, e->at_end);
 }
 
-/* Twins of the event before, one behind the other. One that is as long as a message may be is left
- * to the framing, which knows the limit. */
+/* Twins of the event before, one behind the other. The framing, which knows the limit, handles an
+ * event that is as long as a message may be. */
 static ptrdiff_t take_twins(void *ud, const char *p, size_t n)
 {
     struct hocket__decoder *d = ud;
@@ -338,7 +338,7 @@ int hocket__decoder_end(struct hocket__decoder *d, struct hocket_error *err)
         status = d->reader.proto->end(&d->reader, err);
     if (status == 0 && hocket__reply_status(d->reader.reply) < 0)
         status = texts_error(hocket__reply_status(d->reader.reply), d);
-    /* The replay text has all calls, and would be sent back with those that were dropped. */
+    /* The replay text has all calls, and would send dropped calls back. */
     if (d->reader.reply->surplus) /* it has calls that nobody runs */
         hocket__buf_cut(&d->reader.reply->replay, 0);
     d->reader.reply->complete = d->reader.reply->complete && status == 0;

@@ -117,7 +117,7 @@ static int64_t find_delay(struct hocket__str details)
     return ms;
 }
 
-/* OpenRouter says "Provider returned error", and here who and what; Groq that a call failed, and
+/* OpenRouter says "Provider returned error", and here which provider and why. Groq says that a call failed, and
  * here what the model wrote; llama.cpp how large its window is; others in a code alone that it is full. */
 static void set_detail(struct hocket__reply_error *e, const struct fields *f)
 {
@@ -304,7 +304,7 @@ static bool has_word(const struct hocket__reply_error *e, const char *const *wor
     return is_word(&e->type, words) || is_word(&e->code, words);
 }
 
-/* None of these gets better by another try. */
+/* Another try does not help with any of them. */
 static bool is_auth(const struct hocket__reply_error *e, int status)
 {
     static const char *const words[] = { "authentication_error", "invalid_api_key",

@@ -5,7 +5,7 @@
  * one because its word was new. */
 #pragma once
 
-#include "net/protocol/reply.h"
+#include "net/protocol/reply/reply.h"
 
 /* What a word of the wire says, in any case of letters. NONE: nothing; ERROR also for what is not
  * known. */

@@ -10,7 +10,7 @@
 #include "base/json/json.h"
 #include "base/label.h"
 #include "net/protocol/protocol_impl.h"
-#include "net/protocol/reply.h"
+#include "net/protocol/reply/reply.h"
 
 void hocket__history_init(struct hocket__history *h, const struct hocket_allocator *a, size_t max)
 {

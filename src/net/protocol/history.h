@@ -55,7 +55,7 @@ struct hocket__history {
 
 /* Tokens of a conversation. A guess is about a third off; what a provider has counted is true. */
 struct hocket__history_tokens {
-    int64_t counted; /* by the provider: all that its last request and answer had; 0: nothing yet */
+    int64_t counted; /* by the provider: tokens of its last request and answer; 0: nothing yet */
     int64_t known;   /* the guess for the messages among that */
     int64_t rest;    /* the guess for the messages behind it */
 };
@@ -102,8 +102,8 @@ void hocket__history_cut(struct hocket__history *h, size_t len, size_t count);
 void hocket__history_become(struct hocket__history *h, struct hocket__history *other);
 
 /* Brings `wire` up to date for this protocol and these traits; starts it anew when they
- * differ from the last ones (traits are told apart by their address, so they have to
- * live as long as the history; NULL: none). */
+ * differ from the last ones (their address identifies traits, so they have to live as long as the history; NULL:
+ * none). */
 int hocket__history_render(struct hocket__history *h, const struct hocket__proto *proto,
     const struct hocket__proto_traits *traits, struct hocket_error *err);
 

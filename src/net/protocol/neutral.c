@@ -137,8 +137,8 @@ int hocket__neutral_read(
 /* ---- What is inside of lists ---- */
 
 /* The members of an object whose begin was read: false when one is none of `names` (ended by NULL), or no
- * text. *seen has a bit for each that there is.
- * The bit behind the last name is for those that are unknown. */
+ * text. *seen has a bit for each name that occurs. The bit behind the last name stands for unknown
+ * names. */
 static bool has_texts(struct hocket__json *j, const char *const *names, unsigned *seen)
 {
     bool fine = true;
@@ -213,7 +213,7 @@ static const char *check_call(struct hocket__json *j)
                : "a call has to have the texts id, name and arguments, and nothing else";
 }
 
-/* The first fault of a list is told; the walk need not go on. */
+/* Only the first fault of a list is reported, so the walk may stop. */
 static const char *check_list(
     struct hocket__str list, const char *(*check)(struct hocket__json *j), const char *no_object)
 {
@@ -357,6 +357,22 @@ bool hocket__tool_walk(struct hocket__json *j, struct hocket__tool_spec *tool)
         }
     }
     return true;
+}
+
+bool hocket__tool_any(const struct hocket__llm_request *q)
+{
+    struct hocket__json j;
+    struct hocket__tool_spec tool;
+    hocket__neutral_walk(&j, q->tools);
+    return hocket__tool_walk(&j, &tool);
+}
+
+void hocket__tool_parameters(struct hocket__buf *b, const struct hocket__tool_spec *tool)
+{
+    if (tool->parameters.n > 0 && tool->parameters.p[0] == '{')
+        hocket__buf_addstr(b, tool->parameters);
+    else
+        hocket__buf_adds(b, "{\"type\":\"object\",\"properties\":{}}");
 }
 
 bool hocket__server_tools_write(const struct hocket__llm_request *q, struct hocket__buf *b)

@@ -1,6 +1,5 @@
 /* A wire protocol: how a request is written and an answer is read, and nothing
- * else: no sockets, no retries, no clock, no Lua. One file per protocol fills one
- * of these tables.
+ * else: no sockets, no retries, no clock, no Lua. One file per protocol fills one such table.
  *
  *   history ──write──> body ─ ─ ─ http ─ ─ ─> bytes ──framing──> events ──read──> reply
  */
@@ -8,7 +7,7 @@
 
 #include "net/protocol/history.h"
 #include "net/protocol/reasoning.h"
-#include "net/protocol/reply.h"
+#include "net/protocol/reply/reply.h"
 #include "net/protocol/text_calls.h"
 
 struct hocket__neutral;
@@ -40,8 +39,8 @@ struct hocket__proto_traits {
     bool vertex; /* Claude at Vertex AI: the model stands in the path, the version in the body */
     bool no_finish_reason;   /* its answers do not say how they ended: whole ones are good */
     struct hocket__str body; /* JSON object that is merged into all bodies; may be empty */
-    unsigned fields;         /* bits of enum hocket__field that are sent, with HOCKET__FIELD_LIST;
-                                  * 0: all that the protocol has */
+    unsigned
+        fields; /* bits of enum hocket__field that are sent, with HOCKET__FIELD_LIST; 0: every field of the protocol */
 };
 
 /* What a request may say beside its messages, for servers that refuse what they do not know. */
@@ -121,7 +120,7 @@ struct hocket__reader {
     bool done;                /* the protocol's terminal event was read: what follows is not */
     bool over;                /* the answer is whole, and yet what follows is read */
     bool fault;               /* the event under way is an error by its frame */
-    struct hocket__str frame; /* the event with all that frames it; empty: not known */
+    struct hocket__str frame; /* the event with its framing; empty: not known */
     struct hocket__twin twin;
     int64_t slot; /* protocol's own state … */
     uint32_t flags;
@@ -220,7 +219,7 @@ enum hocket__fit {
     HOCKET__FIT_NAMES = 2,   /* names of members as Claude's servers take them */
     HOCKET__FIT_GRAMMAR = 4, /* patterns and bounds as grammars are made of them */
     HOCKET__FIT_SCHEMA =
-        8, /* an answer's schema goes there as it is; of Claude's see claude_schema.c */
+        8, /* an answer's schema goes there as it is; of Claude's see claude/claude.h */
 };
 unsigned hocket__fit_rules(const struct hocket__proto *proto, const struct hocket__proto_traits *t);
 /* Appends the list of tools (of a request) with parameters that fit, and what these cannot say in the descriptions;

@@ -71,8 +71,7 @@ void hocket__reply_server_item(struct hocket__reply *reply, const struct hocket_
 /* Replaces a buffer's content. */
 void hocket__reply_set(struct hocket__buf *b, struct hocket__str text);
 
-/* Whether the value of a member "error" tells of one: not null, "", {}, [] or false, which servers
- * send to say that all is well. */
+/* Whether the value of a member "error" is an error: not null, "", {}, [] or false, which servers send on success. */
 bool hocket__is_error_value(struct hocket__str value);
 /* For an event or a body in which nothing of the protocol's was found: sets reply->error when it is
  * one in a shape of its own, {"object":"error",…}, {"type":"error",…}, {"detail":…} or
@@ -174,6 +173,10 @@ struct hocket__tool_spec {
     bool strict, has_strict;
 };
 bool hocket__tool_walk(struct hocket__json *j, struct hocket__tool_spec *tool);
+/* Whether q->tools has one. */
+bool hocket__tool_any(const struct hocket__llm_request *q);
+/* Appends its schema, or that of an object without members. */
+void hocket__tool_parameters(struct hocket__buf *b, const struct hocket__tool_spec *tool);
 
 /* Appends the provider's own tools to a list that is open, with commas; whether there are any. */
 bool hocket__server_tools_write(const struct hocket__llm_request *q, struct hocket__buf *b);
@@ -207,23 +210,11 @@ void hocket__proto_call_id(
     const struct hocket__proto_traits *t, const struct hocket__piece *id, struct hocket__buf *b);
 /* Whether q->tool_choice is one of auto, none, required, and no tool's name. */
 bool hocket__proto_is_choice_word(const char *choice);
-/* What a server that knows no schemas is told, before the schema. */
+/* The words before a schema, for a server that knows no schemas. */
 #define HOCKET__PROTO_SCHEMA_WORDS                                                                 \
     HOCKET__STR("Answer with one JSON object, and nothing else, that is valid against this JSON "  \
                 "Schema:\n")
 /* Whether Claude's servers take it for the name of a member. */
 bool hocket__fit_is_name(struct hocket__str name);
-/* Appends the schema of an answer as Claude's servers take it; false, and nothing, when it is more than they take
- * (claude_schema.c). */
-bool hocket__claude_schema(struct hocket__str schema, struct hocket__buf *out);
-/* Claude (claude.c): whether it knows thinking by budgets alone; whether a call is forced, beside which it does not
- * think; q->reasoning as tokens, and as a word. */
-bool hocket__claude_only_budgets(const char *model);
-bool hocket__claude_forced(const struct hocket__llm_request *q);
-int64_t hocket__claude_budget(const struct hocket__llm_request *q);
-const char *hocket__claude_effort(const struct hocket__llm_request *q);
 /* The result of a write: the buffer's status as an error. */
 int hocket__proto_written(const struct hocket__buf *b, struct hocket_error *err);
-
-/* The details that OpenAI has beside its counts, in both of its protocols; their value is next. */
-void hocket__openai_usage_details(struct hocket__json *j, struct hocket__usage *u);

@@ -1,10 +1,10 @@
-/* Whole answers are looked at from their closing tags, streams by a machine with a state for each place a delta may
- * end in. Both read tags by tag_at. */
+/* Whole answers are read from their closing tags, streams by a machine with a state for each place a delta may end
+ * in. Both read tags by tag_at. */
 #include "net/protocol/reasoning.h"
 
 #include "base/json/json.h"
 
-/* Places from which JSON to the end of the text is looked for: the work on hostile texts stays linear. */
+/* At most so many places are tried for JSON up to the end of the text: the work on hostile texts stays linear. */
 #define MAX_PLACES 8
 
 /* ---- Tags ---- */

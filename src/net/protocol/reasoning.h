@@ -11,7 +11,7 @@
  *   whole: tags in its strings are data. */
 #pragma once
 
-#include "net/protocol/reply.h"
+#include "net/protocol/reply/reply.h"
 
 /* How many bytes at the beginning of an answer's text are reasoning, with the blanks that follow them. */
 size_t hocket__reasoning_end(struct hocket__str text);

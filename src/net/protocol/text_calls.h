@@ -9,7 +9,7 @@
  * answer. Which tools there are, and whether the arguments fit, is not known here. The text is hostile: the work is linear. */
 #pragma once
 
-#include "net/protocol/reply.h"
+#include "net/protocol/reply/reply.h"
 
 /* Adds the calls that a text is made of to `r`, which has none: how many; 0, and nothing is added, when it is something else;
  * ENOMEM. Those beyond HOCKET__REPLY_MAX_CALLS are surplus. */

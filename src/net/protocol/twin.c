@@ -112,7 +112,7 @@ size_t hocket__twin_take_frames(struct hocket__reader *r, const char *p, size_t 
     return at;
 }
 
-bool hocket__twin_take(struct hocket__reader *r, struct hocket__str data)
+static bool take(struct hocket__reader *r, struct hocket__str data)
 {
     const struct hocket__twin *t = &r->twin;
     struct hocket__piece piece = { 0 };
@@ -125,7 +125,7 @@ bool hocket__twin_take(struct hocket__reader *r, struct hocket__str data)
     return true;
 }
 
-void hocket__twin_begin(struct hocket__reader *r)
+static void begin(struct hocket__reader *r)
 {
     r->twin.seen[0].kind = HOCKET__TWIN_TEXT;
     r->twin.n_seen = 1;
@@ -182,7 +182,7 @@ static bool sort_holes(struct hocket__twin *t, struct hocket__str data)
     return true;
 }
 
-int hocket__twin_keep(struct hocket__reader *r, struct hocket__str data)
+static int keep(struct hocket__reader *r, struct hocket__str data)
 {
     struct hocket__twin *t = &r->twin;
     struct hocket__str all = r->frame.n > 0 ? r->frame : data;
@@ -203,6 +203,19 @@ int hocket__twin_keep(struct hocket__reader *r, struct hocket__str data)
     t->head = (size_t) (data.p - all.p);
     t->foot = all.n - t->head - data.n;
     return 0;
+}
+
+int hocket__twin_event(struct hocket__reader *r, struct hocket__str type, struct hocket__str data,
+    hocket__event_read read, struct hocket_error *err)
+{
+    if (take(r, data))
+        return 0;
+    begin(r);
+    int status = read(r, type, data, err);
+    if (status < 0)
+        hocket__twin_give_up(r);
+    int kept = keep(r, data);
+    return status < 0 ? status : kept;
 }
 
 int hocket__head_keep(struct hocket__reader *r, const struct hocket__json *j)

@@ -1,6 +1,6 @@
-/* Asks the system by doing it: descriptors are opened and closed again, since a count of those that
- * are open says nothing of what other threads and the limits of the whole machine leave. eventfd is
- * the cheapest kind, and one that epoll takes. */
+/* Tests by opening descriptors and closing them again: a count of the open ones does not show what
+ * other threads and the limits of the whole machine leave. eventfd is the cheapest kind, and epoll
+ * accepts it. */
 #include "os/descriptors.h"
 
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/system_names.h"
@@ -74,14 +75,36 @@ void hocket__descriptors_close_spare(int fd)
     close(fd);
 }
 
+int hocket__descriptors_send(int socket, const int *fds, size_t n)
+{
+    union {
+        char space[CMSG_SPACE(HOCKET__DESCRIPTORS_SENT * sizeof(int))];
+        struct cmsghdr align;
+    } control = { 0 };
+    char byte = 0;
+    struct iovec text = { &byte, 1 };
+    struct msghdr m = { .msg_iov = &text,
+        .msg_iovlen = 1,
+        .msg_control = control.space,
+        .msg_controllen = CMSG_SPACE(n * sizeof(int)) };
+    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(n * sizeof(int));
+    memcpy(CMSG_DATA(c), fds, n * sizeof(int));
+    while (sendmsg(socket, &m, MSG_NOSIGNAL) < 0)
+        if (errno != EINTR)
+            return errno;
+    return 0;
+}
+
 uint64_t hocket__descriptors_limit(void)
 {
     struct rlimit l;
     return getrlimit(RLIMIT_NOFILE, &l) < 0 ? UINT64_MAX : l.rlim_cur;
 }
 
-/* Of the process's limit the number is told, because "too many open files" leaves a person looking
- * for the files. */
+/* Adds the process's limit: "too many open files" alone makes people look for the files. */
 const char *hocket__errno_words(int code, char words[HOCKET__ERRNO_WORDS])
 {
     struct rlimit l;

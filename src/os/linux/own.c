@@ -1,6 +1,6 @@
-/* Whether this is still the process that opened the host, without a system call: a page that
- * the kernel empties in a forked child (MADV_WIPEONFORK) says so, where getpid would be asked
- * at every pump. On kernels before 4.14, and elsewhere, getpid it is.
+/* Whether this is still the process that opened the host, without a system call at every pump: the
+ * kernel empties a page in a forked child (MADV_WIPEONFORK). Kernels before 4.14, and other systems,
+ * need getpid.
  *
  * The same page keeps random bytes, so that a forked child cannot hand out those of its
  * parent. */

@@ -1,13 +1,11 @@
 /* The host's end of a running program: a socket to its launcher, the read ends of two pipes, and a
- * socket for its input where it is talked with, each watched by the loop. The launcher's answer is
- * its last word, and the end of the socket is the end of the program: it has no other sign, so
- * nothing here waits for a pid.
+ * socket for the input of an interactive program. The loop watches each. The launcher's answer comes
+ * last, and the end of its socket is the only sign of the program's end, so nothing here waits for a pid.
  *
  * The process frees itself when the loop has let go of the last of its handles.
  *
- * Who closes what: each watch has its descriptor until end_watch, which is called once for it,
- * whoever asks. Callbacks may close the process from inside; whatever comes after a callback looks
- * at the watch again. */
+ * Each watch owns its descriptor until end_watch, which runs once for it. Callbacks may close the
+ * process from inside, so code behind a callback checks the watch again. */
 #include "os/process.h"
 
 #include "os/descriptors.h"
@@ -27,7 +25,7 @@
 enum { CONTROL, OUTPUT, ERRORS, INPUT, N_POLLS };
 
 /* What the loop watches: the socket to the launcher, which ends with it, two pipes, and a socket for
- * its input where it is talked with (a socket, as Node has it: writing to one raises no signal). */
+ * the input of an interactive program (a socket, as in Node: writing to one raises no signal). */
 struct watch {
     uv_poll_t poll; /* first: on_ready finds the watch by it */
     int fd;         /* -1: over */
@@ -44,7 +42,7 @@ struct hocket__process {
     struct hocket__buf in;  /* the launcher's answer */
     struct hocket__buf to;  /* what is to go to its standard input */
     bool last_input;        /* and nothing after it */
-    bool held;              /* its output is not heard */
+    bool held;              /* its output is not read now */
     bool silent;            /* closed by the owner: no callback */
     void (*closed)(void *ud);
     void *closed_ud;
@@ -71,7 +69,7 @@ static void free_process(struct hocket__process *p)
     hocket__free(p->a, p, sizeof(*p));
 }
 
-/* An answer that cannot be read is told as what it most likely is: a launcher of another build, or
+/* An unreadable answer is reported with its most likely cause: a launcher of another build, or
  * one that was killed. */
 static void report_exit(struct hocket__process *p)
 {
@@ -109,7 +107,7 @@ static void end_watch(struct hocket__process *p, int which)
     w->fd = -1;
 }
 
-/* ---- Hearing --------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------- */
 
 /* Output that comes after the owner has closed is read, so that the pipe empties, and dropped. */
 static void hear(struct hocket__process *p, int which, const char *piece, size_t n)
@@ -131,7 +129,7 @@ static int descriptor_of(struct msghdr *m)
     return fd;
 }
 
-/* What has a descriptor with it is no part of the answer. */
+/* Bytes that come with a descriptor are not part of the answer. */
 static ssize_t hear_launcher(struct hocket__process *p, char *piece, size_t size)
 {
     union {
@@ -161,7 +159,7 @@ static ssize_t read_piece(struct hocket__process *p, int which, char *piece, siz
                             : read(p->watches[which].fd, piece, size);
 }
 
-/* Reads what is there, `rounds` pieces at most: others on the loop want their turn as well. False
+/* Reads at most `rounds` pieces, so that others on the loop get their turn. False
  * at the end, or when a callback closed the process. */
 static bool drain(struct hocket__process *p, int which, int rounds)
 {
@@ -182,9 +180,9 @@ static bool drain(struct hocket__process *p, int which, int rounds)
     return true;
 }
 
-/* Sends what goes. False when the other side hears no longer; then nothing waits.
- * Sending on a socket and not a pipe: MSG_NOSIGNAL keeps a program that has gone from ending ours
- * with SIGPIPE. */
+/* Sends as much as the socket takes. False when the other side reads no more; then nothing waits.
+ * It is a socket and not a pipe because MSG_NOSIGNAL prevents SIGPIPE when the program has
+ * gone. */
 static bool send_off(int fd, struct hocket__buf *out)
 {
     size_t sent = 0;
@@ -201,16 +199,16 @@ static bool send_off(int fd, struct hocket__buf *out)
     return code == 0 || code == EAGAIN;
 }
 
-/* A launcher that hears no longer is going: its end is about to be seen. */
+/* A launcher that reads no more is ending: the loop is about to see it. */
 static void send_request(struct hocket__process *p)
 {
     send_off(p->watches[CONTROL].fd, &p->out);
 }
 
-/* The launcher is gone, and with it all that could write: what the pipes hold is the rest. */
+/* The launcher is gone, and every writer with it: the pipes hold the rest of the output. */
 static void on_launcher_ended(struct hocket__process *p)
 {
-    /* limited, since a program that got away from its walls could write for ever */
+    /* limited, since a program that escaped its sandbox could write for ever */
     for (int i = OUTPUT; i <= ERRORS; i++)
         if (p->watches[i].fd >= 0)
             drain(p, i, 64);
@@ -251,7 +249,7 @@ static void on_writable(uv_poll_t *poll, int status, int events)
         p->handler->on_taken(p->ud);
 }
 
-/* Refused whole when it does not fit, so that what a program hears is never cut by us. */
+/* Refused as a whole when it does not fit, so that a program never gets a part of a message. */
 int hocket__process_write(struct hocket__process *p, struct hocket__str text)
 {
     if (p->watches[INPUT].fd < 0 || p->last_input)
@@ -270,7 +268,7 @@ size_t hocket__process_waiting(const struct hocket__process *p)
     return p->to.len;
 }
 
-/* Now, or when the last of what waits is sent. */
+/* Now, or after the waiting bytes are sent. */
 void hocket__process_end_input(struct hocket__process *p)
 {
     p->last_input = true;
@@ -278,7 +276,7 @@ void hocket__process_end_input(struct hocket__process *p)
         end_watch(p, INPUT);
 }
 
-/* ---- Hearing, by the loop ---------------------------------------------------------------- */
+/* ---- Reading, from the loop -------------------------------------------------------------- */
 
 static void on_ready(uv_poll_t *poll, int status, int events)
 {
@@ -296,8 +294,8 @@ static void on_ready(uv_poll_t *poll, int status, int events)
     }
 }
 
-/* For who cannot take more output at the moment: the pipe fills, and the program waits in its
- * write. */
+/* For an owner that cannot take more output at the moment: the pipe fills, and the program waits in
+ * its write. */
 void hocket__process_hold(struct hocket__process *p, bool held)
 {
     struct watch *w = &p->watches[OUTPUT];
@@ -328,7 +326,7 @@ static int input_of(struct hocket__str text)
 {
     if (text.n == 0)
         return open("/dev/null", O_RDONLY | O_CLOEXEC);
-    /* A file in memory and no pipe: a program that never reads its input holds nobody up. */
+    /* A file in memory and not a pipe: a program that never reads its input blocks nobody. */
     int fd = memfd_create("input", MFD_CLOEXEC);
     if (fd >= 0 && hocket__write_all(fd, text) < 0) {
         close(fd);
@@ -394,14 +392,14 @@ static int write_request(
     return 0;
 }
 
-/* 0, or what the loop says that cannot watch one of them: all are closed then, with which the launcher ends
+/* 0, or the loop's error when it cannot watch one of them. Then all are closed, and the launcher ends
  * the program that has begun. */
 static int watch_all(struct hocket__process *p, struct ends *e)
 {
     int rc = 0;
     for (int i = 0; i < N_POLLS && rc == 0; i++) {
         struct watch *w = &p->watches[i];
-        if (e->ours[i] < 0) /* it is not talked with */
+        if (e->ours[i] < 0) /* not interactive */
             continue;
         w->poll.data = p;
         rc = uv_poll_init(p->loop, &w->poll, e->ours[i]);
@@ -469,8 +467,8 @@ int hocket__process_start(uv_loop_t *loop, const struct hocket_allocator *a,
 
 /* ---- Ending ---------------------------------------------------------------------------- */
 
-/* Asked and not done: the launcher ends the tree, by SIGTERM and then SIGKILL, and its answer says
- * so. */
+/* Asks the launcher, which ends the tree by SIGTERM and then SIGKILL, and reports it in its
+ * answer. */
 void hocket__process_stop(struct hocket__process *p)
 {
     if (p->watches[CONTROL].fd < 0)

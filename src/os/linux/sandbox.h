@@ -1,5 +1,5 @@
-/* The walls around a program, built by the launcher between fork and exec. It is a process with
- * one thread that ends soon, so what is allocated here is not freed.
+/* The sandbox of a program, built by the launcher between fork and exec. The launcher is a process
+ * with one thread that ends soon, so nothing allocated here is freed.
  *
  * What a program sees in the levels "landlock" and "bubblewrap":
  *
@@ -17,8 +17,8 @@ struct hocket__sandbox_error {
     char text[256];
 };
 
-/* The directories and files of the system that every program may read; ends with NULL. Those that
- * are not there are to be left out. */
+/* The directories and files of the system that every program may read; ends with NULL. The caller
+ * skips missing ones. */
 extern const char *const hocket__system_paths[];
 
 /* Where the program's scratch space is (HOME and TMPDIR): all of it in bubblewrap, otherwise a
@@ -33,7 +33,7 @@ bool hocket__sandbox_unshare(int namespaces);
 /* Where a program finds the proxy, on its own 127.0.0.1. */
 #define HOCKET__SANDBOX_PROXY_PORT 3128
 /* A network of its own for a program whose launch says `proxied`; the socket of the proxy goes to the
- * host by the socket `host`. Comes before the other walls. */
+ * host by the socket `host`. Must come before the other steps. */
 int hocket__net_apply(int host, struct hocket__sandbox_error *err);
 
 /* What holds at every level. The launcher counts the processes of the tree besides: the kernel does
@@ -42,7 +42,7 @@ int hocket__net_apply(int host, struct hocket__sandbox_error *err);
 /* Goes first: in a user namespace those of others look like those of nobody. */
 int hocket__sandbox_limit_processes(
     const struct hocket__launch *l, struct hocket__sandbox_error *err);
-/* No capabilities (bubblewrap builds its walls with them, and drops them by itself), no new
+/* No capabilities (bubblewrap needs them to build its sandbox, and drops them by itself), no new
  * privileges. */
 int hocket__sandbox_give_up_rights(
     const struct hocket__launch *l, struct hocket__sandbox_error *err);

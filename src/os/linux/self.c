@@ -40,7 +40,7 @@ static void read_line(const char *path, char *out, size_t size)
         fclose(f);
 }
 
-/* `store` tells apart the stores of one process, and this process from one that got its number
+/* `store` distinguishes the stores of one process, and this process from one that got its number
  * after a reboot of the container. */
 void hocket__self_init(struct hocket__self *self)
 {

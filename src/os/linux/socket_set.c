@@ -1,10 +1,10 @@
 /* The epoll set. An event carries the descriptor and its use number: between epoll_wait and
- * the telling a descriptor may have been closed and given to another connection, whose events
- * these are not.
+ * the callback, a descriptor may have been closed and given to another connection, which must not
+ * get the event.
  *
- * libuv sees one readable descriptor, the set itself. It is level-triggered: events that are
- * left in `batch` when the turn is over are ours to remember, since the kernel has handed them
- * out; those not fetched it tells of again. */
+ * libuv sees one readable descriptor, the set itself. It is level-triggered: the kernel reports
+ * events again that were not fetched. At the end of a turn `batch` may hold events that were
+ * fetched but not delivered, so we keep them. */
 #include "os/socket_set.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 #define ROUNDS 16  /* batches in one turn of the loop, which has other things to do */
 
 struct hocket__sockets_batch {
-    int at, n; /* what is not told of yet */
+    int at, n; /* events that are not reported yet */
     struct epoll_event events[BATCH];
 };
 
@@ -28,7 +28,7 @@ static unsigned to_epoll(int events)
     return (events & UV_READABLE ? EPOLLIN : 0u) | (events & UV_WRITABLE ? EPOLLOUT : 0u);
 }
 
-/* A hang-up alone is told as both: whoever waits for either has to try and see the error. */
+/* A hang-up alone counts as both: a reader or a writer has to try, and gets the error. */
 static int from_epoll(unsigned events)
 {
     if ((events & (EPOLLIN | EPOLLOUT)) == 0 && (events & EPOLLHUP))
@@ -41,8 +41,8 @@ static uint64_t key_of(int fd)
     return (uint64_t) fd + 1;
 }
 
-/* Taking out does not fail: a descriptor that was closed is out of the set already. So is one that
- * was closed and opened again, which is put in anew. */
+/* Removal does not fail: the kernel has already removed a descriptor that was closed. One that
+ * was closed and opened again is added anew. */
 static int watch(struct hocket__sockets *set, struct hocket__socket *s, int events)
 {
     struct epoll_event e = { to_epoll(events),
@@ -71,11 +71,10 @@ static void note_wanted(struct hocket__sockets *set, struct hocket__socket *s, i
         uv_unref((uv_handle_t *) &set->poll);
 }
 
-/* A socket that can be written to would tell so all the time, one that is readable only when there
- * is something to read.
- * One that is only waited on to be written to is connecting. libcurl 7.88 closes such a one first
- * and says so afterwards: by then the descriptor may be another thread's, and is not touched. Where
- * it is still open, its first event takes it out. */
+/* A writable socket would cause events all the time, a readable one only when bytes arrive.
+ * A socket that waits only to become writable is connecting. libcurl 7.88 closes it first
+ * and reports that afterwards: by then the descriptor may belong to another thread, so it is not touched. If
+ * it is still open, its first event removes it. */
 int hocket__sockets_want(struct hocket__sockets *set, struct hocket__socket *s, int events)
 {
     note_wanted(set, s, events);
@@ -113,8 +112,8 @@ static void report(struct hocket__sockets *set, const struct epoll_event *e)
     bool broken = e->events & EPOLLERR;
     if (broken)
         watch(set, s, 0);
-    /* Nobody wants this event (data on an idle connection, mostly the server's close): stop
-     * watching for it, or the set would be readable for ever and the loop spin. */
+    /* Nobody wants this event (bytes on an idle connection, mostly the server's close): stop
+     * watching it, or the set would stay readable and the loop would spin. */
     else if (events == 0)
         watch(set, s, s->wanted);
     if (s->wanted != 0 && (broken || events != 0))

@@ -1,10 +1,9 @@
-/* Where the file of a store may be. Checked before SQLite is asked, since SQLite opens what it is
- * pointed at: a link that leads elsewhere, a file in a directory where others may put a -wal beside
- * it, a network file system whose locks do not hold. What does not exist is made, for the user
- * alone.
+/* Where the file of a store may be. These checks come before SQLite, which opens any path: a link
+ * that leads elsewhere, a file beside which others may put a -wal, a network file
+ * system whose locks do not hold. Missing directories are made, for the user alone.
  *
- * The checks look at names, and names may change behind them: that is why the directory has to be
- * one in which nobody else can write. */
+ * The checks read names, and names may change afterwards. So nobody else may be able to write in the
+ * directory. */
 #include "os/store_place.h"
 
 #include <errno.h>
@@ -42,15 +41,14 @@ static int complain(struct hocket_error *err, const char *what, const char *path
         strerror(errno));
 }
 
-/* It is there, and its permissions, or those of the whole file system, leave it as it is. */
+/* It exists, and its permissions, or those of the whole file system, forbid changes. */
 static bool may_only_look(const char *path, int how)
 {
     return (errno == EACCES || errno == EPERM || errno == EROFS) && access(path, how) == 0;
 }
 
-/* As mkdir -p; what is made is the user's alone.
- * A directory that is there is fine, also where its parent could not be written to: mkdir says
- * EACCES or EROFS before EEXIST on some systems. */
+/* As mkdir -p, for the user alone. An existing directory is fine, even if its parent is not
+ * writable: on some systems mkdir returns EACCES or EROFS before EEXIST. */
 static int make_directory(char *dir, struct hocket_error *err)
 {
     for (char *slash = strchr(dir + 1, '/');; slash = strchr(slash + 1, '/')) {
@@ -119,7 +117,7 @@ static int check_file(const char *path, bool *looks, struct hocket_error *err)
     return 1;
 }
 
-/* All that SQLite takes for a part of the database. */
+/* The files that SQLite counts as parts of the database. */
 static int check_files(struct hocket__buf *path, bool *looks, struct hocket_error *err)
 {
     static const char *const suffixes[] = { "-wal", "-shm", "-journal" };

@@ -27,7 +27,7 @@ bool hocket__waker_take(int waker)
     return waker >= 0 && read(waker, &n, sizeof(n)) == (ssize_t) sizeof(n);
 }
 
-/* Interrupted is as good as woken: whoever is woken looks again. */
+/* An interruption counts as a wake-up: the caller checks again. */
 int hocket__waker_wait(int waker, int socket, int events, int ms)
 {
     short asked =

@@ -1,6 +1,6 @@
-/* The descendants of this process, by /proc. It is a look at something that changes meanwhile:
- * a process may fork, end or be given another parent between two reads. So every decision
- * (stop, end) is repeated until a round finds nothing new, and a pid is only ever signalled
+/* The descendants of this process, by /proc, which changes during the reads: a process may fork,
+ * end or get another parent between two of them. So every decision
+ * (stop, end) is repeated until a round finds nothing new, and a pid gets a signal only
  * while it is found below us. */
 #include "os/linux/tree.h"
 
@@ -54,8 +54,8 @@ static bool read_stat(pid_t pid, char *state, int64_t *pages)
     return true;
 }
 
-/* What a process and the children that it has waited for have made the kernel write to disks. Memory
- * (tmpfs) does not count, nor what was written over before it went out. */
+/* Bytes that a process, and the children that it has reaped, made the kernel write to disks. Memory
+ * (tmpfs) does not count, nor bytes that were overwritten before they were written out. */
 static void add_written(struct hocket__tree *t, pid_t pid)
 {
     char path[64], text[512];
@@ -111,7 +111,7 @@ static void measure_one(void *ud, pid_t pid, int depth)
     int64_t pages = 0;
     if (!read_stat(pid, &state, &pages) || state == 'Z' || state == 'X')
         return;
-    /* Nobody looks further down: what is there has to count as too many. */
+    /* The search goes no deeper: more levels have to count as too many. */
     t->processes += depth < MAX_DEPTH ? 1 : TOO_MANY;
     t->resident += pages * sysconf(_SC_PAGESIZE);
     add_written(t, pid);
@@ -175,7 +175,7 @@ int64_t hocket__tree_signal(int depth, int signal)
     return s.hit;
 }
 
-/* Until a round finds no more than the one before: nothing forks any longer. */
+/* Repeats until a round finds no more than the one before: nothing forks any more. */
 int64_t hocket__tree_stop(void)
 {
     int64_t before = -1, now = hocket__tree_signal(1, SIGSTOP);
@@ -186,7 +186,7 @@ int64_t hocket__tree_stop(void)
     return now;
 }
 
-/* Waits for those that have ended. False when there is no child at all, so no descendant either. */
+/* Reaps children that have ended. False when there is no child at all, so no descendant either. */
 static bool reap(void)
 {
     pid_t pid;
@@ -202,7 +202,7 @@ int64_t hocket__tree_end(void)
     sigaddset(&child_signal, SIGCHLD);
     if (!reap())
         return 0;
-    /* Stopped first, all of them: what is killed one by one can fork in between. */
+    /* Stops all of them first: processes that are killed one by one can fork in between. */
     int64_t found = hocket__tree_stop();
     for (int i = 0; i < ROUNDS && hocket__tree_signal(1, SIGKILL) > 0; i++) {
         reap();

@@ -1,5 +1,5 @@
-/* All processes below one that is their subreaper: however they were detached (a daemon, setsid, a
- * parent that died), they stay its descendants. */
+/* All processes below a subreaper: however they were detached (a daemon, setsid, a parent that
+ * died), they stay its descendants. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 struct hocket__tree {
     int64_t processes; /* that are no zombies */
     int64_t resident;  /* bytes; what several share counts for each */
-    int64_t written;   /* bytes, to disks, also by those that were waited for */
+    int64_t written;   /* bytes, to disks, also by processes that were reaped */
     bool hidden;       /* one of them lets nobody see what it writes */
 };
 
@@ -29,6 +29,5 @@ int64_t hocket__tree_signal(int depth, int signal);
 /* Stops every descendant, so that none can fork while others are killed. Returns how many. */
 int64_t hocket__tree_stop(void);
 
-/* Ends every descendant and waits for all that are children by then. Returns how many there were.
- */
+/* Ends every descendant and reaps all children. Returns how many descendants there were. */
 int64_t hocket__tree_end(void);

@@ -1,6 +1,5 @@
-/* inotify on the loop. The descriptor is read to its end and the events are thrown away: that
- * one came is all that is told. A read that fails is told as well, since a look at the files
- * shows what became of them. */
+/* inotify on the loop. It reads the descriptor to its end, drops the events, and reports only that
+ * one came. It reports a failed read, too: a scan of the files then shows what changed. */
 #include "os/watch.h"
 
 #include "base/alloc.h"
@@ -40,7 +39,7 @@ static void on_readable(uv_poll_t *poll, int status, int events)
         w->on_change(w->ud);
 }
 
-/* Either the process has no more descriptors, or the user no more of these. */
+/* Either the process has no descriptor left, or the user no instance of inotify. */
 static int no_instance(int code, struct hocket_error *err)
 {
     char words[HOCKET__ERRNO_WORDS];

@@ -12,19 +12,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "os/descriptors.h"
 #include "os/errors.h"
 
 #define MAX_ENTRIES 100000
 
 static int fail(struct hocket_error *err, const char *doing, const char *path)
 {
-    int code = errno, status = hocket__errno_status(code);
-    char words[HOCKET__ERRNO_WORDS];
-    hocket__error(err, status, "cannot %s %s: %s", doing, path, hocket__errno_words(code, words));
-    if (err && hocket__errno_is_passing(code))
-        err->retryable = true;
-    return status;
+    return hocket__errno_fail(err, doing, path, NULL);
 }
 
 /* ---- Reading ----------------------------------------------------------------- */

@@ -5,6 +5,46 @@
 #include <stdio.h>
 #include <string.h>
 
+#if HOCKET_STATIC
+/* A static program has no loader. Lua's `require` of a C module passes these words on. */
+void *dlopen(const char *path, int mode)
+{
+    (void) path;
+    (void) mode;
+    return NULL;
+}
+
+void *dlsym(void *restrict handle, const char *restrict name)
+{
+    (void) handle;
+    (void) name;
+    return NULL;
+}
+
+int dlclose(void *handle)
+{
+    (void) handle;
+    return -1;
+}
+
+char *dlerror(void)
+{
+    static char why[] =
+        "this hocket is a static program, which cannot load libraries or C modules; "
+        "that of a package (Debian: hocket) or of a build from source can";
+    return why;
+}
+
+/* GCC's unwinder of a compiler for glibc asks for it first; without an answer it looks itself. */
+int _dl_find_object(void *address, void *result);
+int _dl_find_object(void *address, void *result)
+{
+    (void) address;
+    (void) result;
+    return -1;
+}
+#endif
+
 enum hocket__library hocket__library_load(
     const char *library, const char *names, void *table, const char **why)
 {

@@ -1,8 +1,7 @@
 /* .gitignore files, as git reads them (gitignore(5), wildmatch).
  *
- * One of these holds the patterns of one file. Whoever walks a tree asks those of the directories
- * from the deepest up, and takes the first answer; what is below an ignored directory is not asked
- * for. */
+ * Each holds the patterns of one file. A walk of a tree asks the objects of the directories from
+ * the deepest up, and takes the first answer. It does not enter an ignored directory. */
 #pragma once
 
 #include "base/buf.h"

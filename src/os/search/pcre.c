@@ -78,7 +78,13 @@ int hocket__pcre_open(const char *library, struct hocket_error *err)
 
 static void load_once(void)
 {
+#if HOCKET_STATIC
+#define TAKE(name) loaded.table.name = REAL(name);
+    FUNCTIONS(TAKE)
+#undef TAKE
+#else
     loaded.status = open_library(LIBRARY, &loaded.table, &loaded.error);
+#endif
 }
 
 static const struct table *load(struct hocket_error *err)

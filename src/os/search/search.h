@@ -1,7 +1,7 @@
 /* Searching a tree below a root, by name and by content. Blocking; any thread.
  *
  * .git is never entered, links are never followed, what .gitignore files and .git/info/exclude name
- * is left out unless asked for, with those above the root (see ignores.h). The content of credentials is
+ * is left out unless asked for, with those above the root (see ignore.h). The content of credentials is
  * not looked into, unless it begins at one. Binary files, files with more than one name and files past a size
  * are passed over and counted. It ends early, and says so, at its limits of results, of time and of
  * entries. The order is that of the names. */

@@ -15,7 +15,7 @@ struct hocket__authority {
     bool address; /* of IPv4 or IPv6, as inet_ntop writes it; one within the other is IPv4 */
 };
 
-/* Reads "host:port", "[address]:port" or, with a port for those that name none, "host". 0, or EINVAL.
+/* Reads "host:port", "[address]:port" or, with a default port, "host". 0, or EINVAL.
  */
 int hocket__authority_read(struct hocket__str text, int port, struct hocket__authority *out);
 

@@ -1,5 +1,5 @@
-/* One connection of the proxy: two sockets, what is on the way between them, and how far it has come. Every
- * event ends in work(), which does all that can be done now and says what is waited for next.
+/* One connection of the proxy: two sockets, the bytes on the way between them, and its state. Every
+ * event ends in work(), which does everything that is possible now and sets the events to wait for.
  *
  * A buffer for each direction, with a limit past which its source is not read: a program that
  * uploads faster than the other side takes waits in its own kernel buffer. */
@@ -12,7 +12,7 @@
 #define PIECE       16384
 #define BUFFER      32768 /* bytes on the way in one direction, past which nothing more is read */
 #define HEAD_BUFFER 65536 /* the same before it is known where they go */
-#define DRAIN_MS    2000  /* for a client to read what it was told */
+#define DRAIN_MS    2000  /* for a client to read its answer */
 
 static void on_ready(uv_poll_t *poll, int status, int events);
 
@@ -80,7 +80,7 @@ void hocket__proxy_close_conn(struct hocket__proxy_conn *c)
     if (c->lookup) {
         c->lookup->conn = NULL;
         uv_cancel(
-            (uv_req_t *) &c->lookup->req); /* one that runs goes on; a queue of them does not */
+            (uv_req_t *) &c->lookup->req); /* removes it from the queue; a running one continues */
     }
     if (c->found)
         uv_freeaddrinfo(c->found);
@@ -114,7 +114,7 @@ void hocket__proxy_refuse(struct hocket__proxy_conn *c, const char *why)
 
 /* ---- Reading and writing -------------------------------------------------------------- */
 
-/* What a plain request says of its length bounds what is passed on of it. */
+/* Passes on at most the length that a plain request has declared. */
 static size_t take_share(struct hocket__proxy_conn *c, size_t n)
 {
     if (c->wish.kind != HOCKET__WISH_PLAIN)

@@ -1,8 +1,8 @@
-/* Where a connection may go: its wish is read, a rule or a person decides, the name is looked up once, and what
- * is connected to is one of the addresses that were looked at.
+/* Where a connection may go: reads its request, asks a rule or a person, looks up the name once, and connects
+ * to one of the addresses that it has checked.
  *
- * A name that leads to a private address is refused even where a rule names it, unless the rule
- * itself says that it may: otherwise whoever owns the name's zone would decide. */
+ * A name that leads to a private address is refused even if a rule names it, unless the rule
+ * itself allows that: otherwise the owner of the name's zone would decide. */
 #include "serve/proxy/proxy_impl.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@ static bool may_connect(const struct hocket__proxy_conn *c, const struct sockadd
     return c->inside || c->proxy->o.is_public(to);
 }
 
-/* The next address of those that were found; false: there is none. */
+/* The next of the addresses; false: there is none. */
 static bool connect_next(struct hocket__proxy_conn *c)
 {
     for (; c->next; c->next = c->next->ai_next) {
@@ -118,7 +118,7 @@ static const struct hocket__host_rule *rule_for(const struct hocket__proxy_conn 
     return found;
 }
 
-/* An address that is not public is reached by its name in a rule, and by no answer. */
+/* A rule can allow an address that is not public; a person's answer cannot. */
 static bool is_inside_address(const struct hocket__proxy_conn *c)
 {
     struct sockaddr_in v4 = { .sin_family = AF_INET };

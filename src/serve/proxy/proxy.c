@@ -1,20 +1,20 @@
-/* The proxy takes connections, looks at their times, opens and closes. What becomes of one is in conn.c,
- * where it may go in decide.c. */
+/* Accepts connections, checks their deadlines, opens and closes the proxy. conn.c has the states of a connection,
+ * decide.c where it may go. */
 #include "serve/proxy/proxy_impl.h"
 
 #include <stdlib.h>
 
 #include "os/tcp.h"
 
-/* One timer looks at all connections, rather than one for each: they are few, and a time that is a
- * quarter of a second late harms nobody. */
+/* One timer checks all connections, instead of one for each: they are few, and a quarter of a second
+ * late is harmless. */
 #define TICK_MS   250
 #define MAX_RULES 1024
 
 /* ---- Taking connections ------------------------------------------------------------------ */
 
-/* A connection that waits for a person's word has no deadline. One that relays is closed without a
- * word, as whatever was put in would become part of what is relayed; the others get an answer. */
+/* A connection that waits for a person has no deadline. One that relays is closed without a
+ * message, which would become part of the relayed bytes; the others get an answer. */
 static void on_tick(uv_timer_t *t)
 {
     struct hocket__proxy *p = t->data;
@@ -59,8 +59,8 @@ static void open_conn(struct hocket__proxy *p, int fd)
     hocket__proxy_watch(c);
 }
 
-/* The listening socket stays readable while somebody waits. So when nothing more can be taken it is
- * not watched any more, or the loop would turn without end; the tick watches it again. */
+/* The listening socket stays readable while a client waits. When no more can be accepted the loop stops watching
+ * it, or it would spin; the tick watches it again. */
 static void on_waiting(uv_poll_t *poll, int status, int events)
 {
     struct hocket__proxy *p = ((struct hocket__proxy_half *) poll->data)->proxy;
@@ -75,7 +75,7 @@ static void on_waiting(uv_poll_t *poll, int status, int events)
         if (fd == UV_EINTR || fd == UV_ECONNABORTED)
             continue;
         if (fd != UV_EAGAIN)
-            break; /* no descriptors: looked at again with the next tick */
+            break; /* no descriptors: the next tick tries again */
         if (!uv_is_active((uv_handle_t *) &p->timer) && p->n_conns > 0)
             uv_timer_start(&p->timer, on_tick, TICK_MS, TICK_MS);
         return;
@@ -105,8 +105,8 @@ void hocket__proxy_listen(struct hocket__proxy *p, int fd)
 
 /* ---- Opening and closing ------------------------------------------------------------------ */
 
-/* Each handle of libuv holds the proxy until libuv has called back for it, and the timer stands for
- * the owner's own share. */
+/* Each handle of libuv holds the proxy until its close callback has run; the timer counts for
+ * the owner. */
 void hocket__proxy_release(struct hocket__proxy *p)
 {
     if (--p->held > 0 || !p->closing)
@@ -136,7 +136,7 @@ int hocket__proxy_new(
     return 0;
 }
 
-/* `inside`: an address of this machine or of its network may be reached by this name as well. */
+/* `inside`: the name may also lead to an address of this machine or of its network. */
 int hocket__proxy_name(
     struct hocket__proxy *p, struct hocket__str rule, bool inside, struct hocket_error *err)
 {

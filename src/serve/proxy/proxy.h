@@ -1,15 +1,15 @@
-/* A proxy that knows where programs may go. It takes connections from a socket that it is given,
- * which is as a rule in a network of a program's own, where nothing else is, and opens those that are
- * named to the network of this process.
+/* A proxy that knows where programs may go. It accepts connections from a given socket, which is usually
+ * the only thing in a network of a program's own, and connects them to the network of this process
+ * where rules allow it.
  *
  *   accept ─> head ─> named? ──────────────> look up ─> connect ─> relay ─> closed
  *               │       └─ on_question … answer ┘ │         │
  *               └ 400     └ 403                   └ 403     └ 502
  *
- * Guarantees: what is connected to is the address that was looked at; a name is looked up once. One
- * that leads to addresses that are not public is refused, unless a rule says so (host rules with
- * `inside`, or an address that is named itself). Limits: connections at once, bytes of a head, seconds
- * for a head, for a connection and without a byte. Callbacks run from the loop alone, and call none of
+ * Guarantees: it connects only to the address that it has checked, and looks up a name once. It refuses
+ * a name that leads to addresses that are not public, unless a rule allows that (host rules with
+ * `inside`, or a rule that names the address). Limits: connections at once, bytes of a head, seconds
+ * for a head, for a connection and without a byte. Callbacks run only from the loop, and must not call
  * these functions. No SIGPIPE, no globals, descriptors are close-on-exec. */
 #pragma once
 
@@ -24,10 +24,10 @@ struct sockaddr;
 struct hocket__proxy;
 
 struct hocket__proxy_handler {
-    /* A program wants to go where no rule names; answered by hocket__proxy_answer, or never. NULL:
-     * that is refused. */
+    /* A program asks for a place that no rule names. Answer with hocket__proxy_answer, or never. NULL:
+     * it is refused. */
     void (*on_question)(void *ud, uint64_t id, const char *host, int port);
-    /* It was refused: `why` is a phrase. May be NULL. */
+    /* A connection was refused: `why` is a phrase. May be NULL. */
     void (*on_refused)(void *ud, const char *host, int port, const char *why);
 };
 
@@ -55,7 +55,7 @@ int hocket__proxy_name(
 /* Takes over a socket that listens. It has one at most: a further one is closed. */
 void hocket__proxy_listen(struct hocket__proxy *p, int fd);
 
-/* What becomes of a question. One that nobody waits for any more is forgotten. */
+/* Answers a question. An answer to a connection that has gone is ignored. */
 void hocket__proxy_answer(struct hocket__proxy *p, uint64_t id, bool allowed);
 
 /* Cuts all connections. Only `on_closed` (may be NULL) runs after it returned: from the loop, once,

@@ -63,7 +63,7 @@ struct hocket__proxy {
 
 /* ---- proxy.c ---- */
 
-/* Of what the loop holds one piece has gone: with the last one of a proxy that is closed goes that. */
+/* One handle of the loop has gone. The last one frees a proxy that is closed. */
 void hocket__proxy_release(struct hocket__proxy *p);
 /* Takes connections from now on, if there is room for another. */
 void hocket__proxy_accept(struct hocket__proxy *p);
@@ -75,19 +75,19 @@ struct hocket__proxy_half *hocket__proxy_half(
     struct hocket__proxy *p, struct hocket__proxy_conn *c, int fd);
 void hocket__proxy_close_half(struct hocket__proxy_half **at);
 void hocket__proxy_set_deadline(struct hocket__proxy_conn *c, int ms);
-/* Waits for what the connection can go on with. */
+/* Watches the events that the connection can continue with. */
 void hocket__proxy_watch(struct hocket__proxy_conn *c);
 /* Does what can be done now. May free it. */
 void hocket__proxy_work(struct hocket__proxy_conn *c);
 void hocket__proxy_close_conn(struct hocket__proxy_conn *c);
-/* Says why, and goes when that was read: an end with unread input would take the answer with it. */
+/* Sends the reason and closes when the client has read it: closing with unread input would lose the answer. */
 void hocket__proxy_turn_away(struct hocket__proxy_conn *c, int status, const char *why);
-/* The same for a place where it may not go, which the embedder hears of. */
+/* The same for a place where it may not go; reports it to the embedder. */
 void hocket__proxy_refuse(struct hocket__proxy_conn *c, const char *why);
 
 /* ---- decide.c ---- */
 
-/* Reads on in what the client wants, and decides about it once that is known. */
+/* Reads more of the client's request, and decides about it once it is complete. */
 void hocket__proxy_read_wish(struct hocket__proxy_conn *c);
-/* The attempt to connect has ended; where it failed the next address is tried. */
+/* The attempt to connect has ended; after a failure this tries the next address. */
 void hocket__proxy_connected(struct hocket__proxy_conn *c, int status);

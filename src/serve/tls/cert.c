@@ -76,7 +76,7 @@ static int read_all(int fd, struct hocket__buf *out)
 static int read_file(
     const char *path, bool secret, struct hocket__buf *out, struct hocket_error *err)
 {
-    uv_stat_t info;
+    uv_stat_t info = { 0 };
     int fd = hocket__fs_open(path), rc = fd < 0 ? fd : hocket__fs_fstat(fd, &info);
     if (rc < 0) {
         if (fd >= 0)

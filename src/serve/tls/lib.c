@@ -2,8 +2,9 @@
  * the lock, and read-only from then on. */
 #include "serve/tls/lib.h"
 
-#include <uv.h>
 #include <string.h>
+
+#include <uv.h>
 
 #include "os/library.h"
 
@@ -16,7 +17,9 @@ static struct {
     struct hocket__ssl lib;
 } loaded = { .once = UV_ONCE_INIT };
 
-int hocket__ssl_open(const char *library, struct hocket__ssl *lib, struct hocket_error *err)
+#if !HOCKET_SSL_LINKED
+/* Fills *lib from the shared library of that name: 0 or EUNSUPPORTED. */
+static int ssl_open(const char *library, struct hocket__ssl *lib, struct hocket_error *err)
 {
 #define NAME(name) #name "\0"
     const char *why;
@@ -32,6 +35,7 @@ int hocket__ssl_open(const char *library, struct hocket__ssl *lib, struct hocket
         "%s is not an OpenSSL that can be served with (Debian package libssl3): it has no %s",
         library, why);
 }
+#endif
 
 static int fill(struct hocket__ssl *lib, struct hocket_error *err)
 {
@@ -42,7 +46,7 @@ static int fill(struct hocket__ssl *lib, struct hocket_error *err)
     (void) err;
     return 0;
 #else
-    return hocket__ssl_open(LIBRARY, lib, err);
+    return ssl_open(LIBRARY, lib, err);
 #endif
 }
 

@@ -68,6 +68,3 @@ const struct hocket__ssl *hocket__ssl_load(struct hocket_error *err);
 
 /* The same for whoever has something that was made by it: it is loaded. */
 const struct hocket__ssl *hocket__ssl(void);
-
-/* Fills *lib from the shared library of that name: 0 or EUNSUPPORTED. */
-int hocket__ssl_open(const char *library, struct hocket__ssl *lib, struct hocket_error *err);

@@ -34,7 +34,7 @@ void hocket__tls_session_free(struct hocket__tls_session *s);               /* N
 
 /* What has come from the socket; it is used by the calls that follow, until one says that it wants more. */
 void hocket__tls_feed(struct hocket__tls_session *s, const char *p, size_t n);
-/* Goes on with the handshake: 1 it is done, 0 it wants more, ETLS (the reason in *err). */
+/* Continues the handshake: 1 it is done, 0 it needs more data, ETLS (the reason in *err). */
 int hocket__tls_shake(struct hocket__tls_session *s, struct hocket_error *err);
 /* 1 and bytes, good until the next call for any session; 0 it wants more; ECLOSED the other side has said that it
  * sends no more; ETLS. */

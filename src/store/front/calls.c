@@ -50,8 +50,8 @@ static void let_go(
         hocket__store_give_back(s, &row.run, c->q.kind == HOCKET__STORE_TAKE_NEXT);
 }
 
-/* 0, or what the reader ended it with; `rows` are then those that it was not given.
- * They are views into the answer's bytes: good until the reader returns. */
+/* 0, or the status with which the reader ended; `rows` then has the rows that it did not receive.
+ * Rows are views into the answer's bytes: valid until the reader returns. */
 static int hand_rows(
     struct hocket__store *s, struct hocket__store_call *c, struct hocket__str *rows)
 {
@@ -106,7 +106,7 @@ void hocket__store_enqueue(struct hocket__store *s, struct hocket__store_call *c
     hocket__store_next_turn(s);
 }
 
-/* Those that were asked up to now. What is asked meanwhile is asked in the next turn, behind what is handed over meanwhile. */
+/* Submits the calls made up to now. Calls made meanwhile wait for the next turn, behind the writes of that turn. */
 void hocket__front_take_calls(struct hocket__store *s, struct hocket__list *given)
 {
     hocket__list_init(given);

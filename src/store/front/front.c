@@ -93,8 +93,8 @@ static int take_batch(struct hocket__store *s)
     return 0;
 }
 
-/* A backend that does it at once tells of it at once, and those who hear it hand over more: that is the next batch, in the
- * other buffer. */
+/* A backend that works at once reports at once, and the callbacks hand over more writes: those form the next batch, in
+ * the other buffer. */
 static int submit(struct hocket__store *s)
 {
     int rc = s->unsent.len == 0 ? take_batch(s) : 0;
@@ -106,7 +106,7 @@ static int submit(struct hocket__store *s)
     return rc;
 }
 
-/* All that was handed over and asked, in that order. What could not be handed over in an earlier turn is a turn of its own. */
+/* Submits writes, then calls. Writes that an earlier turn could not submit form a turn of their own. */
 static void hand_on(struct hocket__store *s)
 {
     struct hocket__list given;
@@ -161,7 +161,7 @@ static bool may_mend(const struct hocket__store *s)
            && (ms < 0 || ms >= MEND_SHARE * (s->broken_ms - s->begun_ms));
 }
 
-/* Whoever had handed something over was told that it is not kept. */
+/* Callers of earlier writes have received the error that they are not saved. */
 void hocket__store_reopen(struct hocket__store *s)
 {
     if (!s->broken || !may_mend(s))

@@ -143,7 +143,7 @@ static void finish_wait(struct hocket__store *s, struct hocket__store_wait *w)
     w->done(w, why ? why->status : 0, why);
 }
 
-/* Those that are due go to a list of their own first: `done` may forget others, and add some. */
+/* Due waits go to a list of their own first: `done` may forget others, and add some. */
 void hocket__front_finish_waits(struct hocket__store *s)
 {
     struct hocket__list due;
@@ -171,7 +171,7 @@ void hocket__store_kept(struct hocket__store *s, uint64_t written, uint64_t sync
     hocket__front_finish_waits(s);
 }
 
-/* What those that wait need most: all that was handed over before the last of them. */
+/* The strongest need of the waits: every write handed over before the last wait. */
 void hocket__front_want(struct hocket__store *s)
 {
     uint64_t seq[2] = { 0, 0 };

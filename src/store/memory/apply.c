@@ -38,7 +38,7 @@ static int put(struct hocket__memory *m, const struct hocket__store_command *c)
     return 0;
 }
 
-/* Whoever called it hears of its end. */
+/* Its caller receives a message about its end. */
 static int tell_caller(struct hocket__memory *m, const struct hocket__memory_run *r)
 {
     char texts[HOCKET__STORE_ENDED];
@@ -75,7 +75,7 @@ static int update(
     return c->set & HOCKET__STORE_SET_STATE ? tell_caller(m, r) : 0;
 }
 
-/* Records may come again, after a replay: those that are there already are passed over. */
+/* Records may come again, after a replay: existing ones are ignored. */
 static int record(
     struct hocket__memory *m, struct hocket__memory_run *r, const struct hocket__store_row *row)
 {
@@ -121,7 +121,7 @@ size_t hocket__memory_file(
     return low;
 }
 
-/* Files of a generation are the same by their name, so that one that is there is not kept twice. */
+/* Files of a generation with the same name are equal, so a name is stored only once. */
 static int put_file(struct hocket__memory *m, const struct hocket__store_row *row)
 {
     bool found;

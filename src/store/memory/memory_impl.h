@@ -41,7 +41,7 @@ struct hocket__memory {
     struct hocket__blocks notes; /* the one that was written last is the last */
     uint64_t commits;
     struct hocket__store_refused *spare; /* for the next refusal; NULL: none yet */
-    bool hint;                           /* a run was queued, or spoken to: who watches is told */
+    bool hint;                           /* a run was queued or got a message: report CHANGED */
     char host[256];
 };
 
@@ -85,7 +85,7 @@ size_t hocket__memory_file(
     const struct hocket__memory *m, const struct hocket__store_file *file, bool *found);
 /* Where a message of this id stands, also one that was deleted; SIZE_MAX: it never came. */
 size_t hocket__memory_message(const struct hocket__memory_run *r, struct hocket__str id);
-/* 0 or ENOMEM. The run hears of it: one that waits, and that nobody has, is queued. */
+/* 0 or ENOMEM. Wakes the run: a waiting run that nobody has becomes queued. */
 int hocket__memory_say(struct hocket__memory *m, struct hocket__memory_run *r,
     const struct hocket__store_message *message);
 
@@ -96,17 +96,12 @@ void hocket__memory_let_go(struct hocket__memory_run *r);
 void hocket__memory_take_next(struct hocket__memory *m, struct hocket__store_call *c);
 void hocket__memory_spoken(struct hocket__memory *m, struct hocket__store_call *c);
 
-/* ---- pools.c ---- */
-
-void hocket__memory_pools(struct hocket__memory *m, struct hocket__store_call *c);
-void hocket__memory_blocked(struct hocket__memory *m, struct hocket__store_call *c);
-
 /* ---- ask.c ---- */
 
 /* Answers a question into the call. */
 void hocket__memory_answer(struct hocket__memory *m, struct hocket__store_call *c);
 
-/* Forgets the files of those of these generations that no run has, and no item. */
+/* Forgets the files of the given generations that no run and no item has. */
 void hocket__memory_drop_files(struct hocket__memory *m, struct hocket__str generations);
 
 /* ---- submit.c ---- */
@@ -115,19 +110,9 @@ void hocket__memory_drop_files(struct hocket__memory *m, struct hocket__str gene
 int hocket__memory_put_along(struct hocket__memory *m, const struct hocket__store_call *c);
 void hocket__memory_submit(struct hocket__memory *m, struct hocket__store_call *c);
 
-/* ---- items.c ---- */
-
-bool hocket__memory_item_has(const struct hocket__memory *m, struct hocket__str generation);
-void hocket__memory_item_put(struct hocket__memory *m, struct hocket__store_call *c);
-void hocket__memory_item_del(struct hocket__memory *m, struct hocket__store_call *c);
-void hocket__memory_items(struct hocket__memory *m, struct hocket__store_call *c);
 /* ---- draw.c ---- */
 
 void hocket__memory_draw(struct hocket__memory *m, struct hocket__store_call *c);
 void hocket__memory_free_limits(struct hocket__memory *m);
 
 /* ---- notes.c ---- */
-
-void hocket__memory_note_put(struct hocket__memory *m, struct hocket__store_call *c);
-void hocket__memory_note_del(struct hocket__memory *m, struct hocket__store_call *c);
-void hocket__memory_notes(struct hocket__memory *m, struct hocket__store_call *c);

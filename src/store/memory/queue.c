@@ -43,7 +43,7 @@ static bool is_in(const struct hocket__memory_run *r, struct hocket__str pools)
     return false;
 }
 
-/* At once is after all that had a time. */
+/* "At once" comes after every run with a time. */
 static bool is_before(int64_t a_ms, int64_t b_ms)
 {
     return a_ms != 0 && (b_ms == 0 || a_ms < b_ms);

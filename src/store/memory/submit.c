@@ -1,7 +1,7 @@
 /* Runs that are handed in, and the bundles of questions: a run and its files. */
 #include "store/memory/memory_impl.h"
 
-/* As one that is put; nobody has it. */
+/* Like hocket__store_put, but nobody has the run. */
 static int put_run(struct hocket__memory *m, const struct hocket__store_row *row)
 {
     struct hocket__store_command put = { .kind = HOCKET__STORE_PUT, .row = *row };

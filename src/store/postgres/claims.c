@@ -29,7 +29,7 @@ static int add_claims(struct hocket__writer *w, struct hocket__buf *fences)
     return fences->status < 0 ? hocket__error_nomem(w->error) : 0;
 }
 
-/* What was lost is told; 1: it is locked by somebody. */
+/* Reports lost claims; 1: another session has locked the row. */
 static int read_renewal(struct hocket__writer *w)
 {
     struct hocket__str text = hocket__sql_text_of(w, 0);

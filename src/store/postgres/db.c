@@ -1,8 +1,8 @@
 /* One connection: see db.h.
  *
- * What a statement fails with is told apart by its SQLSTATE. What may go away (a lost connection, a server that
- * starts or is full, a deadlock, a standby that was taken for the primary) is retryable, and where the
- * connection is of no use any more it is closed and made anew; all else would fail again, and says what. */
+ * The SQLSTATE of a failed statement classifies the error. Passing faults (a lost connection, a server that
+ * starts or is full, a deadlock, a standby taken for the primary) are retryable, and a useless connection is
+ * closed and opened again. Any other error would occur again, and is reported with its text. */
 #include "store/postgres/db_impl.h"
 
 #include <stdio.h>
@@ -66,8 +66,8 @@ static bool is_class(const char *code, const char *class)
     return strncmp(code, class, 2) == 0;
 }
 
-/* Whether another attempt may end otherwise. 23: keys that another one has put, or a text that has gone, since it was
- * looked at: then it is looked at anew. */
+/* Whether another attempt may end otherwise. 23: since the check, another session has put the key, or removed the
+ * text: then we check again. */
 bool hocket__pg_may_go_away(const char *code)
 {
     static const char *const classes[] = { "08", "23", "40", "53", "55", "57", "58", "25" };

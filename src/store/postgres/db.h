@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-enum { HOCKET__PG_PARAMS = 32, HOCKET__PG_STATEMENTS = 160 };
+enum { HOCKET__PG_PARAMS = 40, HOCKET__PG_STATEMENTS = 160 };
 
 struct hocket__pg {
     const struct hocket__libpq *lib;
@@ -79,7 +79,7 @@ int hocket__pg_send(struct hocket__pg *d, unsigned slot, const char *sql);
 int hocket__pg_sync(struct hocket__pg *d);
 /* The result of the next statement, in d->result: 0, or negative. */
 int hocket__pg_next(struct hocket__pg *d);
-/* Passes over all that is left: 0, or why the first that failed did. */
+/* Reads and drops the remaining results: 0, or the error of the first that failed. */
 int hocket__pg_end(struct hocket__pg *d);
 /* The same after an error, which stays the one to tell: its status. */
 int hocket__pg_give_up(struct hocket__pg *d);

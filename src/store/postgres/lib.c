@@ -19,6 +19,7 @@ static struct {
     struct hocket_error error;
 } loaded = { .once = UV_ONCE_INIT };
 
+#if !HOCKET_STATIC
 static int fill(struct hocket__libpq *lib, struct hocket_error *err)
 {
 #define NAME(name) #name "\0"
@@ -35,9 +36,17 @@ static int fill(struct hocket__libpq *lib, struct hocket_error *err)
         " is too old: that of PostgreSQL 14 or later is needed (Debian package libpq5)");
 }
 
+#endif
+
 static void load_once(void)
 {
+#if HOCKET_STATIC
+#define TAKE(name) loaded.lib.name = name;
+    HOCKET__LIBPQ_MAP(TAKE)
+#undef TAKE
+#else
     loaded.status = fill(&loaded.lib, &loaded.error);
+#endif
 }
 
 const struct hocket__libpq *hocket__libpq_load(struct hocket_error *err)

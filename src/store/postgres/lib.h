@@ -51,6 +51,6 @@ struct hocket__libpq {
 #undef HOCKET__LIBPQ_MEMBER
 };
 
-/* The table; safe from any thread. NULL, and *err with EUNSUPPORTED, when there is no library, or one that is too
+/* The table; safe from any thread. NULL, and *err with EUNSUPPORTED, when there is no library, or only one too
  * old. The outcome of the first call stays. */
 const struct hocket__libpq *hocket__libpq_load(struct hocket_error *err);

@@ -9,10 +9,12 @@ static int check(struct hocket__writer *w, struct hocket__store_call *c)
     int rc = hocket__pg_be_patient(&hocket__pg_of(w)->db);
     for (size_t i = 0; rc == 0 && i < sizeof(rules) / sizeof(rules[0]); i++)
         rc = hocket__sql_check(w, c, "problem", rules[i]);
+    if (rc == 0)
+        rc = hocket__sql_check_sums(w, c);
     return rc == 0 ? hocket__sql_check(w, c, "warning", PG_SETTINGS) : rc;
 }
 
-/* Those who do not own the tables do without the last step, as the server has it. */
+/* A role that does not own the tables skips the last step, as the server demands. */
 static int vacuum(struct hocket__pg_writer *w, struct hocket__store_call *c)
 {
     static const char *const tables[] = { "runs", "entries", "records", "files", "texts",
@@ -51,7 +53,7 @@ static void add_name(struct hocket__buf *b, struct hocket__str name)
     hocket__buf_addc(b, '"');
 }
 
-/* Of the tables that there are, and of those that a later version makes. */
+/* On the existing tables, and on tables that a later version creates. */
 static void add_grants(
     struct hocket__buf *b, const char *schema, struct hocket__str role, bool writes)
 {
@@ -62,6 +64,10 @@ static void add_grants(
     add_name(b, role);
     hocket__buf_addf(
         b, ";ALTER DEFAULT PRIVILEGES IN SCHEMA \"%s\" GRANT %s ON TABLES TO ", schema, rights);
+    add_name(b, role);
+    /* Whoever changes the version of the tables locks everybody out. */
+    hocket__buf_addf(
+        b, ";REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON TABLE \"%s\".meta FROM ", schema);
     add_name(b, role);
     if (writes) {
         hocket__buf_addf(b, ";GRANT USAGE ON ALL SEQUENCES IN SCHEMA \"%s\" TO ", schema);
@@ -109,12 +115,19 @@ static int info(struct hocket__writer *w, struct hocket__store_call *c)
     return rc;
 }
 
+static int measure(struct hocket__writer *w, struct hocket__store_call *c)
+{
+    int rc = hocket__pg_be_patient(&hocket__pg_of(w)->db);
+    return rc == 0 ? hocket__sql_measure(w, c) : rc;
+}
+
 static int answer(struct hocket__pg_writer *w, struct hocket__store_call *c)
 {
     switch (c->q.maintenance.what) {
     case HOCKET__STORE_INFO: return info(&w->base, c);
     case HOCKET__STORE_CHECK: return check(&w->base, c);
     case HOCKET__STORE_VACUUM: return vacuum(w, c);
+    case HOCKET__STORE_MEASURE: return measure(&w->base, c);
     case HOCKET__STORE_GRANT: return grant(&w->db, c);
     }
     return 0;
@@ -126,6 +139,7 @@ int hocket__pg_maintain(struct hocket__writer *base, struct hocket__store_call *
     struct hocket__pg_writer *w = hocket__pg_of(base);
     int rc = answer(w, c);
     if (c->q.maintenance.what == HOCKET__STORE_CHECK
+        || c->q.maintenance.what == HOCKET__STORE_MEASURE
         || c->q.maintenance.what == HOCKET__STORE_VACUUM)
         w->db.lost = true;
     return rc;

@@ -21,7 +21,7 @@ static void add_words(struct hocket__buf *out, struct hocket__str text)
         }
 }
 
-/* One at a time writes to a memory: its bounds are looked at before. */
+/* Only one session at a time writes to a memory, since its bounds are checked before. */
 static int lock(struct hocket__writer *w, struct hocket__str memory)
 {
     hocket__sql_new(w, PG_NOTE_LOCK);

@@ -7,8 +7,8 @@
 
 #include "os/clock.h"
 
-#define OPEN_MS     30000 /* how long a server that starts, or is full, is waited for */
-#define REFUSED_MS  2000  /* and one that is not there */
+#define OPEN_MS     30000 /* how long to wait for a server that starts, or is full */
+#define REFUSED_MS  2000  /* and for a missing one */
 #define OPEN_GAP_MS 100
 #define MAX_KEY     600 /* bytes; two of them, each escaped, are below the 2,704 of an index's row */
 
@@ -49,8 +49,8 @@ static int open_once(struct hocket__pg_writer *w)
     return rc == 0 ? read_clock(w) : rc;
 }
 
-/* One that was about to come up may have refused the attempt, and be up when it is asked for its patience: a refusal counts
- * from the second one in a row on. */
+/* A starting server may refuse one attempt and be up for the next question. So a refusal counts from the second one in
+ * a row. */
 static bool is_worth_it(struct hocket__pg_writer *w, int64_t begun, int *refusals)
 {
     struct hocket_error error = w->db.error;
@@ -117,8 +117,8 @@ static int listen_to_others(struct hocket__pg_writer *w)
     return rc;
 }
 
-/* What the server has seen of transactions changes with each that writes, whoever's it is: so it is told once too
- * often rather than once too few. */
+/* The server's transaction number changes with each writing transaction of any program. So we report CHANGED once
+ * too often rather than once too seldom. */
 static int look(struct hocket__writer *base)
 {
     struct hocket__pg_writer *w = hocket__pg_of(base);
@@ -148,8 +148,8 @@ static void wait_for_anything(struct hocket__writer *base, int64_t ms)
     base->next_watch_ms = 0;
 }
 
-/* In a transaction of its own, behind the one that it tells of: such transactions are committed one at a time, and not
- * while a disk is waited for. */
+/* In a transaction of its own, after the one that it announces: notifying transactions are committed one at a time,
+ * and must not wait for a disk meanwhile. */
 static void hint(struct hocket__writer *base)
 {
     struct hocket__pg_writer *w = hocket__pg_of(base);

@@ -14,6 +14,7 @@
 
 #include "store/store.h"
 
-/* `o->path` is a URL (url.h). What is wrong with the server is told later, as BROKEN. EINVAL: with the URL; ENOMEM, EIO. */
+/* `o->path` is a URL (url.h). Problems of the server are reported later, as BROKEN. EINVAL: with the URL; ENOMEM,
+ * EIO. */
 int hocket__store_postgres_open(
     const struct hocket__store_options *o, struct hocket__store **out, struct hocket_error *err);

@@ -31,7 +31,7 @@ struct hocket__pg_writer {
     bool unsure;            /* a run may be ours whose answer was lost */
     struct {
         int64_t below, lowest; /* runs with these numbers are still to be looked at; 0: none */
-    } pass;                    /* through those that may be too old */
+    } pass;                    /* through the runs that may be too old */
     bool keeps_shared;         /* files that many runs have stay for the moment */
 };
 
@@ -50,7 +50,7 @@ extern const struct hocket__sql_ops hocket__pg_sql;
 int hocket__pg_write(struct hocket__writer *base, struct hocket__str work, bool sync);
 /* Whether an attempt whose answer was lost has put this run, whoever has it now, or has removed it since: 1, 0, or a status. */
 int hocket__pg_is_put(struct hocket__writer *base, const struct hocket__store_run *r);
-/* Until standbys that are waited for have all that was committed before, also that whose answer was lost. */
+/* Until the synchronous standbys have every earlier commit, including one whose answer was lost. */
 int hocket__pg_until_replicated(struct hocket__writer *w);
 
 /* ---- claims.c ---- */
@@ -79,5 +79,5 @@ int hocket__pg_maintain(struct hocket__writer *base, struct hocket__store_call *
 /* ---- sweep.c ---- */
 
 int hocket__pg_sweep(struct hocket__writer *base);
-/* All that there is to sweep, with runs that ended so long ago, or 0; and files that nobody has any more. */
+/* Sweeps runs that ended so long ago (0: none), and files that nobody has any more. */
 int hocket__pg_sweep_all(struct hocket__pg_writer *w, int64_t max_age_ms);

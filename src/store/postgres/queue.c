@@ -1,12 +1,12 @@
-/* Runs for workers: as in a file (sqlite/queue.c), but that the next one is found, locked and taken by one statement, which
- * passes over those that another worker is taking.
+/* Runs for workers: as in a file (sqlite/sql.c), except that one statement finds, locks and takes the next run. It
+ * skips runs that another worker is taking.
  *
  * The clock is the server's, asked in the statement itself: a worker whose own has jumped would find all others gone. What
  * this store has itself is not the next, whatever its lease says; nor is what others have whose leases are not believed
  * (writer/leases.c).
  *
- * An answer that is lost on the way may have been runs. They are ours then, and nobody knows: whoever asks next looks for
- * such ones first (lost_ones). One that is never found again is somebody else's when its lease is over. */
+ * A lost answer may have contained runs. They are ours then, without our knowledge: the next call searches for them
+ * first (lost_ones). A run that is never found goes to another worker when its lease is over. */
 #include "store/postgres/postgres_impl.h"
 
 static void add_now(struct hocket__writer *w)
@@ -14,12 +14,21 @@ static void add_now(struct hocket__writer *w)
     hocket__sql_count(w, w->o.wall_ms ? w->ops->now(w) : -1);
 }
 
+/* The runs of one answer. Unaltered runs are packed; here are their columns that no packed row has. */
+struct taken {
+    int64_t no[HOCKET__STORE_TAKES], writes[HOCKET__STORE_TAKES];
+    size_t n;
+    struct hocket__buf altered; /* the numbers of the others, with commas */
+};
+
 /* What is written next need not ask for it. */
 static void learn(
-    struct hocket__pg *d, int i, struct hocket__claimed *c, const struct hocket__store_run *r)
+    struct hocket__writer *w, const struct hocket__store_run *r, int64_t no, int64_t writes)
 {
-    c->no = hocket__pg_int_of(d, i, HOCKET__COLUMN_no);
-    c->writes = hocket__pg_int_of(d, i, HOCKET__COLUMNS);
+    struct hocket__claimed *c = hocket__claims_get(w, r->id);
+    hocket__claims_taken(w, c, r->fence);
+    c->no = no;
+    c->writes = writes;
     c->last_n = r->last_n;
     c->last_seq = r->last_seq;
     c->updated_ms = r->updated_ms;
@@ -27,30 +36,62 @@ static void learn(
     c->known = true;
 }
 
-static int give(struct hocket__writer *w, struct hocket__store_call *call)
+/* No worker acts on a row that is not what was written. */
+static int give(struct hocket__writer *w, struct hocket__store_call *call, struct taken *taken)
 {
     struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_RUN };
+    int64_t no = hocket__sql_int_of(w, HOCKET__COLUMN_no);
     hocket__sql_read_run(w, &row.run);
-    if (hocket__pg_of(w)->db.out_of_memory || !hocket__claims_need(w, row.run.id)
-        || hocket__store_pack(&call->rows, &row) < 0)
+    bool altered = hocket__sql_is_altered_run(w, &row.run);
+    if (hocket__pg_of(w)->db.out_of_memory) /* what was read is not all of it */
         return hocket__error_nomem(w->error);
+    if (altered) {
+        hocket__store_altered(call, NULL, 0, hocket__cstr(row.run.id));
+        hocket__buf_addf(
+            &taken->altered, "%s%lld", taken->altered.len > 0 ? "," : "", (long long) no);
+        return 0;
+    }
+    if (!hocket__claims_need(w, row.run.id) || hocket__store_pack(&call->rows, &row) < 0)
+        return hocket__error_nomem(w->error);
+    taken->no[taken->n] = no;
+    taken->writes[taken->n++] = hocket__sql_int_of(w, HOCKET__COLUMNS);
     return 0;
 }
 
-/* Nothing of an answer is known before all of it is told: where memory is out it is as if that had been lost on the way. */
+/* Altered runs lose their owner and come back later. Otherwise no run behind them would ever be taken. */
+static int put_off(struct hocket__writer *w, const struct hocket__buf *numbers)
+{
+    if (numbers->status < 0)
+        return hocket__error_nomem(w->error);
+    if (numbers->len == 0)
+        return 0;
+    hocket__sql_new(w, PG_PUT_OFF);
+    hocket__sql_text(w, hocket__buf_str(numbers));
+    hocket__sql_int(w, w->self.pid);
+    hocket__sql_int(w, w->self.store);
+    hocket__sql_int(w, w->ops->now(w) + 2 * w->o.lease_ms);
+    return hocket__sql_run(w);
+}
+
+/* The reader gets an answer only as a whole: out of memory counts like an answer lost on the way. 1: there were runs,
+ * and all were altered. */
 static int give_all(struct hocket__writer *w, struct hocket__store_call *call)
 {
+    struct taken taken = { .n = 0 };
     struct hocket__store_row row;
     int rc;
+    hocket__buf_init(&taken.altered, &hocket__malloc, 0);
     while ((rc = hocket__sql_step(w)) == 1)
-        if ((rc = give(w, call)) < 0)
+        if ((rc = give(w, call, &taken)) < 0 || taken.n == HOCKET__STORE_TAKES)
             break;
+    if (rc == 0)
+        rc = put_off(w, &taken.altered);
     struct hocket__str rows = hocket__buf_str(&call->rows);
-    for (int i = 0; rc == 0 && hocket__store_unpack(&rows, &row) == 1; i++) {
-        struct hocket__claimed *c = hocket__claims_get(w, row.run.id);
-        hocket__claims_taken(w, c, row.run.fence);
-        learn(&hocket__pg_of(w)->db, i, c, &row.run);
-    }
+    for (size_t i = 0; rc == 0 && hocket__store_unpack(&rows, &row) == 1; i++)
+        learn(w, &row.run, taken.no[i], taken.writes[i]);
+    if (rc == 0 && taken.n == 0 && taken.altered.len > 0)
+        rc = 1;
+    hocket__buf_deinit(&taken.altered);
     return rc;
 }
 
@@ -195,16 +236,29 @@ static int bury_all(struct hocket__writer *w, struct hocket__str pools)
 
 /* ---- Answers ---------------------------------------------------------------------------------------------- */
 
+static int take_sound(struct hocket__writer *w, struct hocket__store_call *call)
+{
+    int rc;
+    do
+        rc = take_next(w, call);
+    while (rc == 1);
+    return rc;
+}
+
+/* That some were altered is said where none is taken: the others come first. */
 static int take(struct hocket__writer *w, struct hocket__store_call *call)
 {
     int rc = hocket__leases_renew(w);
+    call->error.status = 0;
     if (rc == 0 && hocket__pg_of(w)->unsure)
         rc = lost_ones(w, call);
-    if (rc == 0 && call->rows.len == 0)
-        rc = take_next(w, call);
+    if (rc >= 0 && call->rows.len == 0)
+        rc = take_sound(w, call);
     if (rc == 0 && call->rows.len == 0 && (rc = bury_all(w, call->q.take_next.pools)) == 1)
-        rc = take_next(w, call);
-    return rc;
+        rc = take_sound(w, call);
+    if (rc == 0 && call->rows.len == 0)
+        call->status = call->error.status;
+    return rc < 0 ? rc : 0;
 }
 
 int hocket__pg_take_next(struct hocket__writer *base, struct hocket__store_call *call)

@@ -1,8 +1,8 @@
-/* The tables, how a schema gets them, and which schemas are taken at all: as for files (sqlite/schema.c) one is
- * looked at before anything is written to it, and changed in one transaction, under a lock that only one has.
+/* The tables, how a schema gets them, and which schemas are taken at all. As for files (sqlite/schema.c), a
+ * schema is checked before anything is written to it, and changed in one transaction, under an exclusive lock.
  *
- * What differs from SQLite's: ids sort by their bytes, keys of entries are two columns, and texts have no count
- * of those that have them, since such a count is a row on which all writers would wait for each other. */
+ * What differs from SQLite's: ids sort by their bytes, keys of entries are two columns, and texts have no
+ * reference count, since all writers would wait for each other at the row of the count. */
 #include "store/postgres/schema.h"
 
 #include "store/texts.h"
@@ -66,6 +66,7 @@ static const char tables[] = HOCKET__RUN_TABLE
     " digest BYTEA NOT NULL,"
     " value TEXT," /* NULL: in texts */
     " text BIGINT REFERENCES texts(no),"
+    " sum BIGINT,"
     " PRIMARY KEY(run, n),"
     " CONSTRAINT entries_value CHECK(value IS NOT NULL OR text IS NOT NULL));"
     "CREATE INDEX entries_text ON entries(text) WHERE text IS NOT NULL;"
@@ -74,6 +75,7 @@ static const char tables[] = HOCKET__RUN_TABLE
     " run BIGINT NOT NULL,"
     " seq BIGINT NOT NULL,"
     " json TEXT NOT NULL,"
+    " sum BIGINT,"
     " PRIMARY KEY(run, seq));"
 
     "CREATE TABLE files("
@@ -90,6 +92,7 @@ static const char tables[] = HOCKET__RUN_TABLE
     " id TEXT COLLATE \"C\" NOT NULL,"
     " at_ms BIGINT NOT NULL,"
     " json TEXT," /* NULL: it was taken */
+    " sum BIGINT,"
     " UNIQUE(run, id));" HOCKET__MESSAGES_INDEX
 
     "CREATE TABLE notes("
@@ -134,6 +137,9 @@ static const char *const migrations[] = { NULL,
            "CREATE INDEX runs_generation ON runs USING hash(generation) WHERE generation IS NOT "
            "NULL;" QUEUE_TABLES,
 
+    /* 2, before there were checksums. */
+    HOCKET__RUN_MIGRATE(3) HOCKET__SUM_COLUMNS,
+
     HOCKET__RUN_MIGRATIONS(MIGRATION) };
 #undef MIGRATION
 
@@ -169,7 +175,7 @@ static int check_rights(struct hocket__pg *d)
     int rc = hocket__pg_query(d, 0,
         "SELECT (has_schema_privilege(s.oid, 'USAGE') AND bool_and(has_table_privilege(c.oid, "
         "'SELECT')))::int::bigint,"
-        " bool_and(has_table_privilege(c.oid, 'INSERT'))::int::bigint"
+        " bool_and(relname = 'meta' OR has_table_privilege(c.oid, 'INSERT'))::int::bigint"
         " FROM pg_namespace s JOIN pg_class c ON s.oid = c.relnamespace"
         " WHERE nspname = $1 AND relname IN ('meta', 'runs', 'entries') GROUP BY s.oid");
     if (rc < 0 || hocket__pg_rows(d) == 0)
@@ -217,7 +223,8 @@ static int refuse_newer(struct hocket__pg *d, int64_t version)
 {
     hocket__error(&d->error, HOCKET_EUNSUPPORTED,
         "%s was written by a newer hocket (version %lld of the store; this one knows %d): use that "
-        "one, or another schema",
+        "one, or another schema. Where nobody has a newer one, its table meta was changed "
+        "(docs/guides/deployment.md, \"Locked out\")",
         d->shown.data, (long long) version, HOCKET__STORE_VERSION);
     d->error.retryable = false;
     return HOCKET_EUNSUPPORTED;
@@ -232,7 +239,8 @@ static int judge(struct hocket__pg *d, int *content, int64_t *version)
         return *content;
     if (*content == FOREIGN)
         return refuse(d, HOCKET_EEXIST,
-            "the schema is another program's: name another one with ?schema=NAME");
+            "the schema is another program's, or its table meta was changed: name another one with "
+            "?schema=NAME, or set the table back (docs/guides/deployment.md, \"Locked out\")");
     if (*version > HOCKET__STORE_VERSION)
         return refuse_newer(d, *version);
     return *content == OURS && *version == HOCKET__STORE_VERSION;

@@ -23,8 +23,8 @@
 #define FIRST                                                                                      \
     " AND (owner_pid = 0 OR lease_ms <= $10) AND NOT (id = ANY(string_to_array($9, ',')))"         \
     " ORDER BY " HOCKET__QUEUE_AT ", id LIMIT $11 FOR NO KEY UPDATE SKIP LOCKED)"
-/* What is in WITH is asked once: else an UPDATE may ask what it is joined with several times, and lock several. Of those that
- * were found one that was lost is taken alone, and the others up to the first such one. */
+/* WITH is evaluated once: without it an UPDATE may evaluate its join several times, and lock several rows. Of the found
+ * runs, a lost one is taken alone; others are taken up to the first lost one. */
 #define BEST "WITH t AS MATERIALIZED " NOW(8) ", found AS MATERIALIZED ("
 #define TAKEN                                                                                      \
     "), best AS MATERIALIZED (SELECT no, nth FROM (SELECT no, row_number() OVER w AS nth,"         \

@@ -126,7 +126,7 @@ static int make_room(struct hocket__pg *d)
 int hocket__pg_send(struct hocket__pg *d, unsigned slot, const char *sql)
 {
     static const int binary[HOCKET__PG_PARAMS] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-        1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+        1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
     char name[16] = "";
     if (d->args.texts.status == HOCKET_ELIMIT)
         return hocket__pg_fail(
@@ -222,7 +222,7 @@ static int read_sync(struct hocket__pg *d)
     return rc;
 }
 
-/* The error that is told is the first. */
+/* The first error is the reported one. */
 static int pass_over(struct hocket__pg *d)
 {
     struct hocket_error first = { .status = 0 };

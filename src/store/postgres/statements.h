@@ -1,5 +1,5 @@
-/* The statements of PostgreSQL alone; those that SQLite has as well stand in store/statements.h. Behind ONCE come those that are planned
- * each time. */
+/* The statements of PostgreSQL alone; the ones shared with SQLite stand in store/statements.h. Statements after ONCE
+ * are planned each time. */
 
 S(BEGIN, "BEGIN")
 S(COMMIT, "COMMIT")
@@ -43,6 +43,9 @@ S(LOST, "SELECT id, no, fence, attempts FROM runs WHERE owner_pid = $1 AND owner
 S(RETAKE, "WITH t AS MATERIALIZED " NOW(8) " UPDATE runs r SET fence = fence + 1, " OWN
                                            " WHERE r.no = ANY(string_to_array($1, ',')::bigint[])"
                                            " AND r.owner_pid = $2 AND r.owner_store = $6" TOLD)
+S(PUT_OFF, "UPDATE runs SET owner_pid = 0, state = 'queued', due_ms = $4"
+           " WHERE no = ANY(string_to_array($1, ',')::bigint[])"
+           " AND owner_pid = $2 AND owner_store = $3")
 S(OWNERS, "WITH t AS MATERIALIZED " NOW(
               4) " SELECT DISTINCT owner_pid, owner_start"
                  " FROM unnest(string_to_array($1, ',')) p(name) JOIN runs"

@@ -50,7 +50,7 @@ static int64_t old_run(struct hocket__pg_writer *w, int *rc)
     return no;
 }
 
-/* Some of those that are old enough: 1: there may be more. */
+/* Removes some of the runs that are old enough. 1: there may be more. */
 static int drop_traces(struct hocket__pg_writer *w)
 {
     hocket__sql_new(&w->base, PG_TRACES);
@@ -85,7 +85,7 @@ int hocket__pg_sweep(struct hocket__writer *base)
 
 /* ---- All at once --------------------------------------------------------------------------------- */
 
-/* Those of all names that are no id of a run: each is looked for once. */
+/* All generations whose names are no id of a run: each is checked once. */
 static int drop_shared_files(struct hocket__writer *w)
 {
     struct hocket__buf names;

@@ -1,4 +1,4 @@
-/* Transactions: all that is at hand, in one of two ways.
+/* Transactions: each writes everything at hand, in one of two ways.
  *
  *   known   rows that are written                      ──>   done               one round trip: a pipeline is a transaction
  *   read    BEGIN, the rows of its runs FOR UPDATE    ──>   what they say      and a second one:
@@ -7,17 +7,17 @@
  * Runs are known from what was written or taken before; one that turns out to be another's fails the transaction (apply.c),
  * and all is read. Commands that make no sense refuse their run, and no other's.
  *
- * A transaction whose answer never came may be there or not. Its rows tell (settle): each transaction of a claim counts in
- * the rows that it changes, and a run that was put has a seed that no other has. Seen under a lock, so that what is still on
- * its way comes too late, as it counts from the write before. The number of the transaction would not tell: a server that
- * crashed, or took over, gives those that it has not heard of once more. */
+ * A transaction whose answer never came may be there or not. Its rows tell (settle): each transaction of a claim raises
+ * a counter in the rows that it changes, and a new run has a unique seed. We read them under a lock. A transaction
+ * still on its way then comes too late, since its counter starts from the write before. Transaction numbers would not
+ * tell: a server that crashed, or took over, may issue unknown ones again. */
 #include "store/postgres/postgres_impl.h"
 
 #define CLOCK_MS 1000 /* by which clocks may differ */
 
 /* ---- What the rows say -------------------------------------------------------------------------- */
 
-/* `seed`: of one that is to be put; else empty. */
+/* `seed`: of a new run; else empty. */
 static int send_load(struct hocket__writer *w, struct hocket__claimed *c, struct hocket__str seed)
 {
     hocket__sql_new(w, PG_LOAD);
@@ -228,7 +228,7 @@ static int check_late(struct hocket__pg_writer *w)
     return 0;
 }
 
-/* `begun`: it goes on with the transaction in which that was asked for of which nobody knew. */
+/* `begun`: continues the transaction that asked about the write with the unknown outcome. */
 static int write_read(struct hocket__pg_writer *w, struct hocket__str work, bool begun)
 {
     hocket__writer_begun(&w->base);
@@ -251,8 +251,8 @@ int hocket__pg_is_put(struct hocket__writer *w, const struct hocket__store_run *
     return rc < 0 ? rc : there != 0;
 }
 
-/* Whether it has changed this run's row. If it has let go of it, and another has it already, nobody can say, and it is
- * refused as one that is lost. */
+/* Whether the transaction has changed this run's row. If it released the run, and another process has it already, the
+ * outcome is unknown, and the claim is refused as lost. */
 static int is_changed(struct hocket__writer *w, const struct hocket__claimed *c)
 {
     hocket__sql_new(w, PG_IS_CHANGED);

@@ -4,8 +4,11 @@
  * Commands that make no sense (a gap, a run that somebody else has) refuse their run: what others handed over in the same batch is
  * written. */
 #include "store/sql/sql.h"
+#include "store/sum.h"
 
 #include "base/hash/hash.h"
+
+#include <limits.h>
 
 #define OWN_TEXT (16 * 1024) /* bytes; longer values stand in texts, once */
 #define LAST_KEY UINT64_C(0xFFFFFFFF)
@@ -43,6 +46,7 @@ static void add_entry(
     hocket__sql_int(w, e->ord);
     hocket__sql_text(w, e->name);
     hocket__sql_bytes(w, e->digest);
+    hocket__sql_int(w, hocket__store_sum_entry(e));
 }
 
 /* A gap means that entries of this run were lost on the way, or that another process has written
@@ -67,7 +71,7 @@ static int append(
     return hocket__sql_send(w);
 }
 
-/* Records of a run that was resumed are told again by its replay; those that are there are passed over. */
+/* The replay of a resumed run emits its records again; existing ones are ignored. */
 static int record(
     struct hocket__writer *w, struct hocket__claimed *c, const struct hocket__store_record *r)
 {
@@ -80,6 +84,7 @@ static int record(
     hocket__sql_int(w, c->no);
     hocket__sql_int(w, (int64_t) r->seq);
     hocket__sql_text(w, r->json);
+    hocket__sql_int(w, hocket__store_sum_record(r));
     return hocket__sql_send(w);
 }
 
@@ -109,10 +114,11 @@ static void add_message(struct hocket__writer *w, unsigned statement, int64_t ru
     hocket__sql_text(w, m->id);
     hocket__sql_int(w, m->at_ms);
     hocket__sql_text(w, m->json);
+    hocket__sql_int(w, hocket__store_sum_message(m));
 }
 
-/* A statement that puts a message; the run of which it is hears of it when it was not there yet: by the same statement in PostgreSQL,
- * and by the second one in SQLite, where it is known by now. */
+/* A statement that puts a message. If the message is new, it also wakes its run: by the same statement in PostgreSQL,
+ * by the second one in SQLite, which knows by then whether it is new. */
 static int say(struct hocket__writer *w, unsigned statement, unsigned hear, int64_t run,
     const struct hocket__store_message *m)
 {
@@ -153,6 +159,7 @@ static int message_del(struct hocket__writer *w, int64_t run, struct hocket__str
 static int insert_run(struct hocket__writer *w, struct hocket__claimed *c,
     const struct hocket__store_run *r, int64_t parent)
 {
+    int64_t mask;
     c->last_n = parent ? r->at_n : 0;
     c->last_seq = parent ? r->at_seq : 0;
     c->updated_ms = w->ops->now(w);
@@ -165,6 +172,8 @@ static int insert_run(struct hocket__writer *w, struct hocket__claimed *c,
     hocket__sql_int(w, (int64_t) c->last_n);
     hocket__sql_int(w, (int64_t) c->last_seq);
     hocket__sql_owner(w);
+    hocket__sql_int(w, hocket__store_sum_run(r));
+    hocket__sql_int(w, hocket__store_sum_set(r, UINT_MAX, &mask));
     HOCKET__RUN_COLUMNS(HOCKET__RUN_PUT, WRITE)
     int rc = hocket__sql_send(w);
     c->no = w->sql->inserted(w, c);
@@ -189,8 +198,8 @@ static int put_run(struct hocket__writer *w, struct hocket__claimed *c,
     return insert_run(w, c, r, parent);
 }
 
-/* The texts lie in what was handed over, for as long as the transaction is made. Whoever called it hears of its end: once, however often
- * that is said. */
+/* The texts lie in what was handed over, for as long as the transaction is made. The caller receives one message about
+ * the end, however often this is reported. */
 static int update(
     struct hocket__writer *w, struct hocket__claimed *c, const struct hocket__store_command *u)
 {
@@ -212,7 +221,7 @@ static int let_go(struct hocket__writer *w, int64_t no)
     return hocket__sql_send(w);
 }
 
-/* Whether it may have been spoken to meanwhile, and is to be queued: that is looked at when its state is written. */
+/* Whether the run may have received a message meanwhile and must be queued: checked when its state is written. */
 static bool may_be_spoken(const struct hocket__claimed *c)
 {
     return !(c->set & HOCKET__STORE_SET_STATE) || c->change.state == HOCKET__STORE_WAITING
@@ -247,7 +256,10 @@ static void add_claim(struct hocket__writer *w, const struct hocket__claimed *c)
 static void add_change(struct hocket__writer *w, const struct hocket__claimed *c, bool goes)
 {
     const struct hocket__store_run *r = &c->change;
+    int64_t mask, sum = hocket__store_sum_set(r, c->set, &mask);
     hocket__sql_int(w, goes);
+    hocket__sql_int(w, mask);
+    hocket__sql_int(w, sum);
     HOCKET__RUN_COLUMNS(HOCKET__RUN_UPDATE, WRITE_SET)
 }
 
@@ -391,7 +403,7 @@ static int put_message(struct hocket__writer *w, struct hocket__store_call *c)
     return hocket__sql_run(w);
 }
 
-/* One that is there and was put by this very call, whose answer was lost, is what was asked for. */
+/* An existing run that this very call has put, and whose answer was lost, is a success. */
 static int is_same(struct hocket__writer *w, struct hocket__store_call *c)
 {
     const struct hocket__store_message *m = &c->q.message.said;

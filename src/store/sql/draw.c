@@ -1,5 +1,5 @@
-/* Limits for all who use the database: what there is of one is read and held, what it gives is decided (store/draw.h), and that is written.
- * Nobody waits for a disk: what a crash takes of it is a moment's. */
+/* Limits for all users of the database: the row of a limit is read and locked, the grant is computed (store/draw.h),
+ * and the new row is written. Nobody waits for a disk: a crash loses only the last moment. */
 #include "store/draw.h"
 #include "store/sql/sql.h"
 

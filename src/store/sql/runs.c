@@ -1,6 +1,9 @@
 /* Runs: one of them, lists, who has it, and an end to one. */
 #include "store/sql/sql.h"
+#include "store/sum.h"
 #include "store/texts.h"
+
+#include <limits.h>
 
 /* ---- Rows ------------------------------------------------------------------------------------- */
 
@@ -54,6 +57,16 @@ void hocket__sql_read_run(struct hocket__writer *w, struct hocket__store_run *r)
     HOCKET__RUN_COLUMNS(HOCKET__RUN_MEMBER, READ)
 }
 
+/* A state is a word: what is none was altered. */
+bool hocket__sql_is_altered_run(struct hocket__writer *w, const struct hocket__store_run *r)
+{
+    int64_t mask, sum = hocket__store_sum_set(r, UINT_MAX, &mask);
+    return hocket__store_state_of(hocket__sql_text_of(w, HOCKET__COLUMN_state))
+               == HOCKET__STORE_STATE_COUNT
+           || hocket__sql_is_altered(w, HOCKET__COLUMN_sum, hocket__store_sum_run(r))
+           || hocket__sql_is_altered(w, HOCKET__COLUMN_sum_set, sum);
+}
+
 /* Packs the run of this row; HOCKET_ENOMEM where it does not fit. */
 static void give_run(struct hocket__writer *w, struct hocket__store_call *c)
 {
@@ -92,6 +105,15 @@ static void give_known(struct hocket__writer *w, struct hocket__store_call *c)
     copy_id(hocket__cstr(row.run.id), c->place.before);
 }
 
+/* A row that is not what was written is no answer. */
+static void refuse_altered(struct hocket__writer *w, struct hocket__store_call *c)
+{
+    struct hocket__store_run run = { .seed = { 0 } };
+    hocket__sql_read_run(w, &run);
+    if (hocket__sql_is_altered_run(w, &run))
+        c->status = hocket__store_altered(c, NULL, 0, hocket__cstr(run.id));
+}
+
 /* Ids are of digits and capitals: what begins with a prefix lies before the prefix and a tilde. */
 int hocket__sql_find(struct hocket__writer *w, struct hocket__store_call *c)
 {
@@ -102,6 +124,8 @@ int hocket__sql_find(struct hocket__writer *w, struct hocket__store_call *c)
     for (; (rc = hocket__sql_step(w)) == 1; n++) {
         if (n == 0)
             give_known(w, c);
+        if (n == 0)
+            refuse_altered(w, c);
         copy_id(hocket__sql_text_of(w, HOCKET__COLUMN_id), ids[n]);
     }
     if (rc == 0 && n == 0)
@@ -236,11 +260,14 @@ static int take(
     int64_t no = find_one(w, call, &rc);
     if (!no)
         return rc;
+    refuse_altered(w, call);
     bool held = hocket__claims_is_ours(c) || is_held(w);
     bool owned = hocket__sql_int_of(w, HOCKET__COLUMN_owner_pid) != 0;
     if (w->sql->is_lost && w->sql->is_lost(w, c))
         held = false;
     hocket__sql_done(w);
+    if (call->status < 0)
+        return 0;
     rc = !held && owned && w->sql->recover ? w->sql->recover(w, c->id) : 0;
     if (!held && rc >= 0)
         rc = claim(w, no);

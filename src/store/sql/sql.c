@@ -31,6 +31,10 @@ int hocket__sql_give(struct hocket__writer *w, struct hocket__store_call *c,
         rows++;
         there = !w->sql->streams && all >= 0 ? hocket__sql_int_of(w, all) : 0;
         give(w, c);
+        if (c->status < 0) {
+            hocket__sql_done(w);
+            return 0;
+        }
         bool is_last = c->place.left > 0 && --c->place.left == 0;
         c->more = !is_last && c->rows.len >= HOCKET__STORE_PIECE;
         if (is_last || c->more) {

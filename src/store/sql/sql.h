@@ -39,7 +39,7 @@ struct hocket__sql_ops {
     int (*step)(struct hocket__writer *w);
     void (*done)(struct hocket__writer *w);
     int (*send)(struct hocket__writer *w);
-    int (*flush)(struct hocket__writer *w); /* all that was sent is done, or some of it failed */
+    int (*flush)(struct hocket__writer *w);       /* every sent statement is done, or one failed */
     int64_t (*changed)(struct hocket__writer *w); /* rows, by the last statement that was run */
     bool (*is_null)(struct hocket__writer *w, int column);
     int64_t (*int_of)(struct hocket__writer *w, int column); /* NULL: 0 */
@@ -61,8 +61,8 @@ struct hocket__sql_ops {
     int64_t (*inserted)(struct hocket__writer *w, const struct hocket__claimed *c); /* its number */
     /* Before a file is put: 1: it is there already. */
     int (*begin_file)(struct hocket__writer *w, const struct hocket__store_file *f);
-    /* Begins a transaction that draws; and reads what there is of a limit, and what others have of it where the draw has a holder, or
-     * looks only: then without a transaction. */
+    /* The first begins a transaction that draws. The second reads the row of a limit, and the shares of others if the
+     * draw has a holder or only reads: then without a transaction. */
     int (*begin_draw)(struct hocket__writer *w);
     int (*read_limit)(struct hocket__writer *w, const struct hocket__store_draw *draw,
         int64_t now_ms, struct hocket__store_level *level, struct hocket__store_others *others);
@@ -164,6 +164,9 @@ int hocket__sql_answer(struct hocket__writer *w, struct hocket__store_call *c);
 int hocket__sql_check(
     struct hocket__writer *w, struct hocket__store_call *c, const char *name, unsigned statement);
 
+/* Rows and bytes of each kind, and of the runs that have most. */
+int hocket__sql_measure(struct hocket__writer *w, struct hocket__store_call *c);
+
 /* Steps to the end, and looks at no row. */
 int hocket__sql_run(struct hocket__writer *w);
 /* The number that the first row begins with; 0: there is none, or *rc says why nobody knows. */
@@ -209,11 +212,18 @@ int hocket__sql_blocked(struct hocket__writer *w, struct hocket__store_call *c);
 /* How many there are that were not removed. */
 int64_t hocket__sql_count_runs(struct hocket__writer *w, int *rc);
 
-/* ---- log.c ------------------------------------------------------------------------------------ */
+/* Whether the run of this row is not what was written. */
+bool hocket__sql_is_altered_run(struct hocket__writer *w, const struct hocket__store_run *run);
 
-int hocket__sql_log(struct hocket__writer *w, struct hocket__store_call *c);
-int hocket__sql_files(struct hocket__writer *w, struct hocket__store_call *c);
-int hocket__sql_messages(struct hocket__writer *w, struct hocket__store_call *c);
+/* ---- ask.c ------------------------------------------------------------------------------------ */
+
+/* Of the row that there is, from column `at` on: its value is the ninth, or the tenth. */
+void hocket__sql_read_entry(struct hocket__writer *w, int at, struct hocket__store_entry *e);
+/* Whether this column has another checksum; not where it has none. */
+bool hocket__sql_is_altered(struct hocket__writer *w, int column, int64_t sum);
+/* Whether it is the text of which this is the SHA-256. */
+bool hocket__sql_is_text(struct hocket__str text, struct hocket__str digest);
+
 int hocket__sql_message(struct hocket__writer *w, struct hocket__store_call *c);
 
 /* ---- apply.c: commands, in a transaction that there is ---------------------------------------- */
@@ -230,10 +240,22 @@ int hocket__sql_put_bundle(
     struct hocket__writer *w, const struct hocket__store_call *c, int *status);
 int hocket__sql_submit(struct hocket__writer *w, struct hocket__store_call *c);
 
-/* ---- items.c, notes.c ------------------------------------------------------------------------- */
+/* ---- sums.c ----------------------------------------------------------------------------------- */
 
-int hocket__sql_change_item(struct hocket__writer *w, struct hocket__store_call *c);
-int hocket__sql_items(struct hocket__writer *w, struct hocket__store_call *c);
+/* Says each row that is not what was written, up to 20 of each table. */
+int hocket__sql_check_sums(struct hocket__writer *w, struct hocket__store_call *c);
+/* Gives rows that have none their checksums; `fill`: the statements, in the order of enum hocket__sql_summed. */
+enum hocket__sql_summed {
+    HOCKET__SUMMED_ENTRIES,
+    HOCKET__SUMMED_RECORDS,
+    HOCKET__SUMMED_MESSAGES,
+    HOCKET__SUMMED_RUNS,
+    HOCKET__SUMMED_TEXTS /* which have SHA-256 from the beginning */
+};
+int hocket__sql_fill_sums(struct hocket__writer *w, const unsigned fill[HOCKET__SUMMED_TEXTS]);
+
+/* ---- notes.c ------------------------------------------------------------------------- */
+
 int hocket__sql_notes(struct hocket__writer *w, struct hocket__store_call *c);
 /* Whether the memory has room for the note beside the others: then c->status is 0. */
 int hocket__sql_note_room(struct hocket__writer *w, struct hocket__store_call *c);
@@ -257,5 +279,5 @@ int hocket__sql_remove_run(struct hocket__writer *w, int64_t no, bool shared);
 int64_t hocket__sql_removed(struct hocket__writer *w, int *rc);
 /* One step of it. */
 int hocket__sql_purge(struct hocket__writer *w, int64_t no);
-/* Drops the files of those of these generations that no run has, and no item. */
+/* Drops the files of the given generations that no run and no item has. */
 int hocket__sql_drop_files(struct hocket__writer *w, struct hocket__str generations, bool shared);

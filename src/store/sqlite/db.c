@@ -101,7 +101,7 @@ int hocket__db_open(struct hocket__db *d, const char *path)
     return open_as(d, path, path, SQLITE_OPEN_READWRITE);
 }
 
-/* A URI is how SQLite is told of more than flags have. */
+/* A URI carries options for SQLite that have no flags. */
 int hocket__db_open_to_look(struct hocket__db *d, const char *path, bool alone)
 {
     struct hocket__buf uri;

@@ -28,6 +28,8 @@ struct hocket__db {
     int bound;        /* so many of its parameters are there */
     struct hocket_error error; /* of the last call that failed … */
     int code;                  /* … and SQLite's extended code for it */
+    /* NULL, or: fills new columns, in the transaction in which older tables were brought up to date. */
+    int (*migrated)(struct hocket__db *d);
 };
 
 /* The connection alone: what is in the file is not looked at. */

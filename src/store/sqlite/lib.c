@@ -4,14 +4,15 @@
  * callers. */
 #include "store/sqlite/lib.h"
 
-#include <uv.h>
 #include <string.h>
+
+#include <uv.h>
 
 #include "os/library.h"
 
 #define LIBRARY "libsqlite3.so.0"
 /* RETURNING, and the flag that refuses links. */
-#define VERSION_NEEDED 3035000
+#define VERSION_NEEDED 3037000
 
 /* The process's one copy: written under `once`, read only afterwards. */
 static struct {
@@ -21,11 +22,22 @@ static struct {
     struct hocket_error error;
 } loaded = { .once = UV_ONCE_INIT };
 
-int hocket__sqlite_open(const char *library, struct hocket__sqlite *lib, struct hocket_error *err)
+/* Fills *lib: 0 or EUNSUPPORTED. */
+#if HOCKET_SQLITE_LINKED
+static int fill(struct hocket__sqlite *lib, struct hocket_error *err)
+{
+#define TAKE(name) lib->name = sqlite3_##name;
+    HOCKET__SQLITE_MAP(TAKE)
+#undef TAKE
+    (void) err;
+    return 0;
+}
+#else
+static int fill(struct hocket__sqlite *lib, struct hocket_error *err)
 {
 #define NAME(name) "sqlite3_" #name "\0"
     const char *why;
-    switch (hocket__library_load(library, HOCKET__SQLITE_MAP(NAME), lib, &why)) {
+    switch (hocket__library_load(LIBRARY, HOCKET__SQLITE_MAP(NAME), lib, &why)) {
     case HOCKET__LIBRARY_LOADED: return 0;
     case HOCKET__LIBRARY_ABSENT:
         return hocket__error(err, HOCKET_EUNSUPPORTED,
@@ -34,23 +46,11 @@ int hocket__sqlite_open(const char *library, struct hocket__sqlite *lib, struct 
     }
 #undef NAME
     return hocket__error(err, HOCKET_EUNSUPPORTED,
-        "%s is not an SQLite that runs can be kept with (Debian package libsqlite3-0): it has no "
-        "%s",
-        library, why);
+        LIBRARY
+        " is not an SQLite that runs can be kept with (Debian package libsqlite3-0): it has no %s",
+        why);
 }
-
-static int fill(struct hocket__sqlite *lib, struct hocket_error *err)
-{
-#if HOCKET_SQLITE_LINKED
-#define TAKE(name) lib->name = sqlite3_##name;
-    HOCKET__SQLITE_MAP(TAKE)
-#undef TAKE
-    (void) err;
-    return 0;
-#else
-    return hocket__sqlite_open(LIBRARY, lib, err);
 #endif
-}
 
 static int start(struct hocket__sqlite *lib, struct hocket_error *err)
 {
@@ -58,7 +58,7 @@ static int start(struct hocket__sqlite *lib, struct hocket_error *err)
         return HOCKET_EUNSUPPORTED;
     if (lib->libversion_number() < VERSION_NEEDED)
         return hocket__error(err, HOCKET_EUNSUPPORTED,
-            "SQLite %s is too old: 3.35 or later is needed (Debian package libsqlite3-0)",
+            "SQLite %s is too old: 3.37 or later is needed (Debian package libsqlite3-0)",
             lib->libversion());
     if (!lib->threadsafe())
         return hocket__error(err, HOCKET_EUNSUPPORTED,

@@ -42,9 +42,6 @@ struct hocket__sqlite {
 #undef HOCKET__SQLITE_MEMBER
 };
 
-/* The table; safe from any thread. NULL, and *err with EUNSUPPORTED, when there is no library, or one
- * that is too old. The outcome of the first call stays. */
+/* The table; safe from any thread. NULL, and *err with EUNSUPPORTED, when there is no library, or
+ * only one too old. The outcome of the first call stays. */
 const struct hocket__sqlite *hocket__sqlite_load(struct hocket_error *err);
-
-/* Fills *lib from the shared library of that name: 0 or EUNSUPPORTED. */
-int hocket__sqlite_open(const char *library, struct hocket__sqlite *lib, struct hocket_error *err);

@@ -71,7 +71,8 @@ static const char schema[] = HOCKET__RUN_TABLE
     " value TEXT," /* NULL: in texts */
     " text INTEGER REFERENCES texts(no),"
     " run INTEGER AS (key >> 32),"
-    " n INTEGER AS (key & 4294967295));"
+    " n INTEGER AS (key & 4294967295),"
+    " sum INTEGER);"
     "CREATE TRIGGER entries_text AFTER DELETE ON entries WHEN old.text IS NOT NULL BEGIN"
     " UPDATE texts SET refs = refs - 1 WHERE no = old.text;"
     " DELETE FROM texts WHERE no = old.text AND refs = 0; END;"
@@ -80,7 +81,8 @@ static const char schema[] = HOCKET__RUN_TABLE
     " key INTEGER PRIMARY KEY,"
     " json TEXT NOT NULL,"
     " run INTEGER AS (key >> 32),"
-    " seq INTEGER AS (key & 4294967295));"
+    " seq INTEGER AS (key & 4294967295),"
+    " sum INTEGER);"
 
     "CREATE TABLE files("
     " generation TEXT NOT NULL,"
@@ -98,6 +100,7 @@ static const char schema[] = HOCKET__RUN_TABLE
     " id TEXT NOT NULL,"
     " at_ms INTEGER NOT NULL,"
     " json TEXT," /* NULL: it was taken */
+    " sum INTEGER,"
     " UNIQUE(run, id));" HOCKET__MESSAGES_INDEX
 
         QUEUE_TABLES
@@ -123,6 +126,9 @@ static const char *const migrations[] = {
 
     /* 1, before there were workers. */
     HOCKET__RUN_MIGRATE(2) QUEUE_TABLES,
+
+    /* 2, before there were checksums. */
+    HOCKET__RUN_MIGRATE(3) HOCKET__SUM_COLUMNS,
 
     HOCKET__RUN_MIGRATIONS(MIGRATION)
 };
@@ -218,8 +224,7 @@ static int check_size(struct hocket__db *d)
         "the file is damaged: its end is missing. Move it away and a new one is made");
 }
 
-/* Whole pages are looked at where that is a matter of milliseconds; what is larger shows when it is
- * read. */
+/* Checks whole pages if that takes milliseconds; damage of a larger file shows when it is read. */
 static int check(struct hocket__db *d)
 {
     uv_stat_t st;
@@ -290,6 +295,8 @@ static int migrate(struct hocket__db *d, int64_t version)
     int rc = 0;
     for (; rc >= 0 && version < HOCKET__STORE_VERSION; version++)
         rc = hocket__db_exec(d, migrations[version]);
+    if (rc >= 0 && d->migrated)
+        rc = d->migrated(d);
     return rc < 0 ? rc : set_version(d, version);
 }
 

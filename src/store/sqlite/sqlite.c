@@ -15,6 +15,14 @@ static bool is_busy(const struct hocket__db *d)
     return code == SQLITE_BUSY || code == SQLITE_LOCKED;
 }
 
+static int fill_sums(struct hocket__db *d)
+{
+    static const unsigned statements[HOCKET__SUMMED_TEXTS] = { ST_FILL_ENTRIES, ST_FILL_RECORDS,
+        ST_FILL_MESSAGES, ST_FILL_RUNS };
+    struct hocket__sqlite_writer *w = hocket__container_of(d, struct hocket__sqlite_writer, db);
+    return hocket__sql_fill_sums(&w->base, statements);
+}
+
 /* Another process may be making the file just now. Whoever opens it to keep something hears at once that it may only be read;
  * later that is said of each run. */
 static int open_database(struct hocket__sqlite_writer *w)
@@ -139,6 +147,7 @@ int hocket__store_sqlite_open(
     w->base.ops = &ops;
     w->base.sql = &hocket__sqlite_sql;
     w->base.error = &w->db.error;
+    w->db.migrated = fill_sums;
     hocket__buf_init(&w->path, &hocket__malloc, 0);
     hocket__buf_init(&w->wal, &hocket__malloc, 0);
     return hocket__writer_start(&w->base, o, out, err);

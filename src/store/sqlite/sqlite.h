@@ -11,7 +11,7 @@
 
 #include "store/store.h"
 
-/* `o->path` is the file. What is wrong with it is told later, as BROKEN: opening is the thread's work. The
- * allocator is used on the loop's thread alone; the thread has malloc. ENOMEM, EINVAL, EIO. */
+/* `o->path` is the file. Problems of the file are reported later, as BROKEN: the thread opens it. Only the
+ * loop's thread uses the allocator; the store's thread uses malloc. ENOMEM, EINVAL, EIO. */
 int hocket__store_sqlite_open(
     const struct hocket__store_options *o, struct hocket__store **out, struct hocket_error *err);

@@ -67,12 +67,6 @@ struct hocket__wal_of;
 int hocket__sqlite_owner(
     struct hocket__sqlite_writer *w, const char *id, struct hocket__wal_of *of);
 
-/* ---- queue.c ---- */
-
-/* These answer TAKE_NEXT and SPOKEN. */
-int hocket__sqlite_take_next(struct hocket__writer *base, struct hocket__store_call *call);
-int hocket__sqlite_spoken(struct hocket__writer *base, struct hocket__store_call *call);
-
 /* ---- wal.c ---- */
 
 /* A store whose file may hold what the database has not. */
@@ -102,10 +96,3 @@ void hocket__wal_tidy(struct hocket__sqlite_writer *w);
 int hocket__sweep_step(struct hocket__writer *base);
 
 /* ---- maintenance.c, notes.c ---- */
-
-int hocket__sqlite_maintain(struct hocket__writer *base, struct hocket__store_call *c);
-int hocket__sqlite_note_put(struct hocket__writer *w, struct hocket__store_call *c);
-int hocket__sqlite_note_del(struct hocket__writer *w, struct hocket__store_call *c);
-/* 1: their tables are there; 0: they are not; or a status. */
-int hocket__sqlite_has_notes(struct hocket__writer *base);
-void hocket__sqlite_add_query(struct hocket__buf *out, struct hocket__str query);

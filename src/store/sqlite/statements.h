@@ -1,4 +1,4 @@
-/* The statements of SQLite alone; those that PostgreSQL has as well stand in store/statements.h. */
+/* The statements of SQLite alone; the ones shared with PostgreSQL stand in store/statements.h. */
 
 /* What the file says of the run, once in a transaction, in which nobody else may change it. */
 S(LOAD,
@@ -27,8 +27,9 @@ S(OWNERS, "SELECT DISTINCT owner_pid, owner_start FROM runs WHERE pool = $1 AND 
           " AND owner_pid <> 0 AND owner_place = $4")
 S(BURY, "UPDATE runs SET lease_ms = $4 WHERE owner_pid = $1 AND owner_start = $2"
         " AND owner_place = $3 AND " HOCKET__QUEUE_OPEN)
-S(PUT_OFF, "UPDATE runs SET lease_ms = $2, waiting_for = iif(state = 'running', $3, waiting_for)"
-           " WHERE no = $1")
+S(PUT_OFF, "UPDATE runs SET lease_ms = $2, due_ms = iif(owner_pid = 0, $2, due_ms), waiting_for = "
+           "iif(state = 'running', $3, waiting_for),"
+           " sum_set = iif(state = 'running', (sum_set & ~$4) | $5, sum_set) WHERE no = $1")
 S(SETTLE, "UPDATE runs SET owner_pid = 0 WHERE no = $1 AND NOT (" HOCKET__QUEUE_OPEN ")")
 S(SPOKEN, "SELECT fence FROM runs r WHERE id = $1"
           " AND EXISTS (SELECT 1 FROM messages m WHERE m.run = r.no AND m.json IS NOT NULL)")
@@ -72,6 +73,13 @@ S(AHEAD_DEL, "DELETE FROM meta WHERE name = $1")
 S(AHEAD_NEXT, "SELECT name, value FROM meta WHERE name > $1 AND name < 'ahead g' ORDER BY name")
 S(AHEAD_HELD,
     "SELECT 1 FROM runs WHERE owner_store = $1 AND owner_pid <> 0 AND lease_ms >= $2 LIMIT 1")
+
+/* ---- Checksums of rows from before there were any ------------------------------------------------ */
+
+S(FILL_ENTRIES, "UPDATE entries SET sum = $3 WHERE key = ($1 << 32) + $2")
+S(FILL_RECORDS, "UPDATE records SET sum = $3 WHERE key = ($1 << 32) + $2")
+S(FILL_MESSAGES, "UPDATE messages SET sum = $3 WHERE $1 = 0 AND no = $2")
+S(FILL_RUNS, "UPDATE runs SET sum = $3, sum_set = $4 WHERE $1 = 0 AND no = $2")
 
 /* ---- What must hold between the tables -------------------------------------------------------- */
 

@@ -169,7 +169,7 @@ int hocket__wal_recover_run(struct hocket__sqlite_writer *w, const struct hocket
 {
     struct hocket__wal_of noted;
     uint64_t to = 0;
-    if (of->store == w->base.self.store) /* all that it has handed over comes before this */
+    if (of->store == w->base.self.store) /* all its writes come before this */
         return 0;
     int rc = find(w, of->store, &to, &noted);
     if (rc < 0 || (rc == 0 && has_ended(w, of)))
@@ -257,7 +257,7 @@ void hocket__wal_recover(struct hocket__sqlite_writer *w)
 
 /* ---- Files that no row leads to ------------------------------------------------------------------ */
 
-/* The store of a file of this name; false: it is none of these. */
+/* The store to which a file of this name belongs; false: none. */
 static bool store_of(const char *name, const char *database, int64_t *store)
 {
     size_t n = strlen(database);

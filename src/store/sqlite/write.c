@@ -62,8 +62,8 @@ static int set_sync(struct hocket__sqlite_writer *w, bool full)
     return rc;
 }
 
-/* After a sync that failed the system may have forgotten what it did not write: a later sync says nothing
- * of that. So all that is in the log is written and synced anew, into the file. */
+/* After a failed sync the system may have dropped unwritten pages, and a later sync does not report that.
+ * So the whole log is written and synced again, into the file. */
 static int write_anew(struct hocket__sqlite_writer *w)
 {
     if (!w->sync_failed)
@@ -146,8 +146,8 @@ static int change_once(
     return rc == 0 && c->status < 0 ? 0 : ended;
 }
 
-/* One transaction, and not a second one that is synced: that could fail by itself, and what was done would be told as failed. What was
- * refused has written nothing, and so synced nothing. */
+/* One transaction, without a second synced one: that could fail alone, and finished work would be reported as failed. A
+ * refused write has written nothing, and so synced nothing. */
 int hocket__sqlite_change(
     struct hocket__writer *base, struct hocket__store_call *c, hocket__sql_answer_cb body)
 {

@@ -107,7 +107,7 @@ static bool is_due(const struct hocket__writer *w)
     return !hocket__list_empty(&w->claims) && (ms < 0 || ms >= third(w));
 }
 
-/* What was lost is told before anything else comes of it. */
+/* A lost claim is reported before it has any other consequence. */
 static int renew(struct hocket__writer *w)
 {
     int64_t now = w->ops->now(w), retry = third(w) < RETRY_MS ? third(w) : RETRY_MS;

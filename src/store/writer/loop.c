@@ -88,8 +88,8 @@ static void tell_refusals(struct hocket__writer_store *q)
     }
 }
 
-/* In the order in which it happened. A refusal stands before the commit that it belongs to, and behind the answer that the
- * run is ours: a claim is told, and then that it was lost. The other way round it would count for the claim before. */
+/* Reports in the order of events. A refusal stands before its commit, and after the answer that gave us the run: first
+ * the claim is reported, then its loss. The other way round the loss would count for the claim before. */
 static void deliver(struct hocket__writer_store *q)
 {
     hocket__writer_lock(q);
@@ -144,8 +144,8 @@ static void wake(struct hocket__writer_store *q)
 
 /* ---- The loop: orders -------------------------------------------------------------------------------- */
 
-/* Signalled when it was empty only, and sleeps: a thread that has something to do looks at all of it when it
- * takes the next round, and one that is awake sees it in time. */
+/* Signals the thread only when the queue was empty and the thread sleeps. A busy thread takes the whole
+ * queue in its next round, and an idle but awake thread sees it in time. */
 static int writer_submit(struct hocket__store_backend *b, struct hocket__buf *batch, uint64_t seq)
 {
     struct hocket__writer_store *q = of(b);
@@ -206,7 +206,7 @@ static void writer_ask(struct hocket__store_backend *b, struct hocket__store_cal
     wake(q);
 }
 
-/* What was handed over before counts as over: whoever waited for it was told. */
+/* Earlier writes count as finished: their waits have received the error. */
 static void writer_again(struct hocket__store_backend *b, uint64_t seq)
 {
     struct hocket__writer_store *q = of(b);

@@ -1,6 +1,6 @@
-/* The thread of a store: in each round it takes all that was handed over, writes it as one
- * transaction, tells so, and then answers questions and does what nobody waits for. So under load
- * transactions grow and do not become more.
+/* The thread of a store. In each round it takes every write handed over, writes them as one
+ * transaction, reports it, and then answers questions and does background work. So load makes
+ * transactions larger, not more frequent.
  *
  *    wait until due ─> take the round ─> write (again and again while the disk is full) ─> answer ─> chores ─┐
  *          ^                               │ the database is no longer what it was                               │
@@ -22,6 +22,8 @@
 #define OPEN_LATE_MS  30
 #define OPEN_MIN_MS   500 /* between two attempts to open, each of which waits a moment by itself */
 #define WATCH_MS      500
+#define QUIET_MS      2000 /* after so long without work it looks for others' once a second */
+#define QUIET_GAP_MS  1000
 #define SWEEP_MS      (10 * 60 * 1000)
 #define SWEEP_GAP_MS  20
 #define SWEEP_END_MS  100 /* for what a short process removed */
@@ -95,7 +97,7 @@ int hocket__writer_report_refusals(struct hocket__writer_store *q)
         if (r)
             tell_refusal(q, r);
     }
-    w->has_refusals = false; /* all are told: where memory was short it is tried again */
+    w->has_refusals = false; /* all are reported: if memory was short it is tried again */
     return 0;
 }
 
@@ -129,8 +131,8 @@ static void tell_answer(struct hocket__writer_store *q, struct hocket__store_cal
     uv_async_send(&q->out);
 }
 
-/* Another attempt would end as this one did. Memory that is out may be there again, unless this process has it all: so it is
- * waited for a while, from *since_ms on (0: it was not out before). */
+/* Another attempt would end as this one did. Memory may become free again, unless this process itself holds it. So we
+ * wait a while, from *since_ms on (0: memory was not out before). */
 static bool is_fatal(const struct hocket_error *err, int64_t *since_ms)
 {
     bool is_short = err->status == HOCKET_ENOMEM;
@@ -205,7 +207,7 @@ static int write_once(struct hocket__writer *w, struct hocket__str work, bool sy
     return rc;
 }
 
-/* What was refused is told before the commits that it spoils, which wait for the memory to do so. */
+/* Refusals are reported before the commits that they fail, which wait until memory allows it. */
 static int tell_refusals(struct hocket__writer_store *q)
 {
     int rc;
@@ -322,7 +324,8 @@ static void look_for_others(struct hocket__writer_store *q)
     uv_async_send(&q->out);
 }
 
-/* After what was written is told: nobody waits for it. Of this store's own, too: who hands a run in may be who works. */
+/* After the report of the writes: nobody waits for it. It covers this store's own writes too, since one process may
+ * both submit and execute runs. */
 static void give_hint(struct hocket__writer_store *q, bool watching)
 {
     if (!q->w->hint)
@@ -345,7 +348,7 @@ static void do_chores(struct hocket__writer_store *q, bool watching)
     int64_t now = hocket__monotonic_ms();
     if (watching && now >= w->next_watch_ms) {
         look_for_others(q);
-        w->next_watch_ms = now + WATCH_MS;
+        w->next_watch_ms = now + (now - w->busy_ms < QUIET_MS ? WATCH_MS : QUIET_GAP_MS);
     }
     hocket__leases_poll(w);
     if (w->more_to_sweep && w->next_sweep_ms > now + SWEEP_GAP_MS)
@@ -364,7 +367,8 @@ static void do_chores(struct hocket__writer_store *q, bool watching)
 struct round {
     struct hocket__buf work;
     uint64_t seq;
-    bool sync, closing, watching, idle;
+    bool sync, closing, watching;
+    bool idle; /* nobody handed over or asked anything */
     struct hocket__list questions;
 };
 
@@ -378,11 +382,11 @@ static void move_list(struct hocket__list *from, struct hocket__list *to)
     }
 }
 
-/* Until there is something to do. More is likely to come soon: so it looks by itself as long as that may linger, and nobody
- * has to wake it only to hand something over that nobody waits for. Then it is asleep, and costs nothing. */
-static void wait_for_work(struct hocket__writer_store *q)
+/* Until there is something to do. After work, more is likely to come soon: so the thread polls while writes may linger,
+ * and nobody has to wake it for a write without a wait. Afterwards it sleeps, and costs nothing. */
+static void wait_for_work(struct hocket__writer_store *q, bool after_work)
 {
-    int64_t now = hocket__monotonic_ms(), awake = now + q->w->o.linger_ms;
+    int64_t now = hocket__monotonic_ms(), awake = now + (after_work ? q->w->o.linger_ms : 0);
     for (int64_t due; (due = due_ms(q)) > now; now = hocket__monotonic_ms()) {
         q->asleep = now >= awake;
         wait_until(q, q->asleep || due < awake ? due : awake);
@@ -394,7 +398,7 @@ static void wait_for_work(struct hocket__writer_store *q)
 static void take_round(struct hocket__writer_store *q, struct round *r)
 {
     hocket__writer_lock(q);
-    wait_for_work(q);
+    wait_for_work(q, !r->idle);
     struct hocket__buf empty = r->work;
     r->work = q->incoming;
     q->incoming = empty;
@@ -406,6 +410,9 @@ static void take_round(struct hocket__writer_store *q, struct round *r)
     q->w->pending = q->incoming_seq - q->written;
     move_list(&q->questions, &r->questions);
     hocket__writer_unlock(q);
+    r->idle = r->work.len == 0 && !r->sync && hocket__list_empty(&r->questions);
+    if (!r->idle)
+        q->w->busy_ms = hocket__monotonic_ms();
 }
 
 static bool serve(struct hocket__writer_store *q, struct round *r)

@@ -5,13 +5,13 @@
 
 #include <uv.h>
 
-/* What is told of a run. */
+/* A report about a run. */
 struct hocket__writer_refusal {
     struct hocket__list link;
     char id[HOCKET__STORE_ID + 1];
     struct hocket__store_refused *refused;
     bool over;                          /* it was let go of: nobody will ask again */
-    uint64_t written, synced, answered; /* what was told before it */
+    uint64_t written, synced, answered; /* what was reported before it */
 };
 
 struct hocket__writer_store {

@@ -8,7 +8,7 @@
  * Guarantees
  * - Secured means: after the end of this process, however that comes. A loss of power is not survived.
  * - The file continues what the database has, without a gap, or nothing of it counts: records carry their place
- *   in all that was handed over, and a hash. One that is half written was not secured.
+ *   among all writes, and a hash. A half-written record was not secured.
  * - Who takes a run from a process that may be alive marks its file as closed before reading it. Who secures looks at the
  *   mark after writing. So one of both sees the other, and a process that slept secures nothing that is not seen.
  *
@@ -41,6 +41,6 @@ void hocket__wal_begin(struct hocket__wal *a, uint64_t place);
 /* What was handed over, whose end is at `to`; what the file has of it is passed over. `written`: so far the database has it. */
 void hocket__wal_gather(
     struct hocket__wal *a, struct hocket__str bytes, uint64_t to, uint64_t written);
-/* Whether all that was gathered is in the file now. `noted`: so far the database says that it has it. False is no
- * fault: then it has to be waited for. */
+/* Whether every gathered record is in the file now. `noted`: up to where the database has them, by its own word.
+ * False is no error: the caller must wait. */
 bool hocket__wal_secure(struct hocket__wal *a, const char *path, uint64_t noted);

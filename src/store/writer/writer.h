@@ -24,9 +24,8 @@ struct hocket__claimed {
     char id[HOCKET__STORE_ID + 1];
     int64_t no; /* 0: not there */
     uint64_t fence;
-    uint64_t
-        lost_below; /* claims of before, with lower fences, were lost, and that was told: what they still say counts for
-                            nothing, and is not to spoil this one */
+    uint64_t lost_below; /* earlier claims, with lower fences, were lost, and this was reported:
+                     * their remaining writes are ignored and must not fail this claim */
     uint64_t last_n, last_seq;
     int64_t updated_ms;
     uint64_t transaction; /* in which the above was read */
@@ -34,7 +33,7 @@ struct hocket__claimed {
     bool changed; /* more than that it has grown: the time is to be exact */
     bool is_new;  /* put by this transaction; of a fork of run `parent` */
     bool is_put;  /* it is there already, with the very seed */
-    bool called;  /* it has a caller, who hears of its end */
+    bool called;  /* it has a caller, which receives its end */
 
     /* Of a database that has to be asked over a network: what is said of its row in this transaction, to be written at once;
      * whether all above is known from the last one, as nobody else changes it while it is ours; and how the row is when a
@@ -97,7 +96,7 @@ struct hocket__leases {
     bool writing;               /* a transaction is tried again: what is not there may come */
     int64_t seen_ms;            /* when this store was at work, or slept as it meant to */
     bool away;                  /* the database has not answered */
-    int64_t since_ms;           /* those that ended later are not believed … */
+    int64_t since_ms;           /* later ends are not believed … */
     int64_t begun_ms, until_ms; /* … up to then (writer_clock) */
     int64_t next_far_ms;        /* (writer_clock) */
 };
@@ -117,13 +116,14 @@ struct hocket__writer {
     uint64_t transaction;
     uint64_t commits, syncs;
     int64_t next_renewal_ms, next_sweep_ms, next_watch_ms;
+    int64_t busy_ms; /* when it last had something to do for somebody */
     bool more_to_sweep, has_refusals;
     const char *denied; /* why no run can be kept, where none can; NULL: its role may only look */
     bool gone; /* the database is not where it was: nothing more is written, and the store breaks */
-    bool has_left; /* a claim that is refused was let go of, in this transaction */
-    bool again;    /* what is asked was asked before, and the answer was lost */
-    bool hint;     /* a run was queued, or spoken to: who watches is told at the end of the round */
-    uint64_t pending; /* bytes; for those who ask */
+    bool has_left;    /* a claim that is refused was let go of, in this transaction */
+    bool again;       /* what is asked was asked before, and the answer was lost */
+    bool hint;        /* a run was queued or got a message: report CHANGED after the round */
+    uint64_t pending; /* bytes; for statistics */
     uint64_t
         wal_to; /* so far the transaction that is written comes, for whoever reads the file; 0: there is none */
     atomic_bool closing;
@@ -156,15 +156,16 @@ int hocket__leases_renew(struct hocket__writer *w);
 void hocket__leases_poll(struct hocket__writer *w);
 /* Those of others that ended after this time may be of owners that could not renew them; INT64_MAX: they are over. */
 int64_t hocket__leases_expired_before(const struct hocket__writer *w);
-/* How far ahead of now leases are looked for whose owners may have ended: a lease's time, and now and then any, for those that
- * were made by a clock that was put back since, or were meant to be longer. */
+/* How far ahead of now to search for leases whose owners may have ended: one lease's time. Now and then all leases, to
+ * find ones made by a clock that was put back since, or meant to be longer. */
 int64_t hocket__leases_horizon(struct hocket__writer *w);
 /* For a lease's time they are not looked for farther than that. */
 void hocket__leases_limit_horizon(struct hocket__writer *w);
 
 /* ---- Claims, as a transaction changes them --------------------------------------------------- */
 
-/* Nothing more of this claim is written; it is told when the transaction is there. */
+/* Nothing more of this claim is written; the refusal is reported when the transaction is
+ * committed. */
 void hocket__writer_refuse(struct hocket__writer *w, struct hocket__claimed *c,
     enum hocket__store_command_kind kind, int status);
 /* A transaction begins, or is there. */
@@ -176,7 +177,7 @@ int hocket__writer_deny(struct hocket__writer *w, struct hocket__str work);
 /* Whether it is passed over, as its claim is refused. */
 bool hocket__writer_passes(
     struct hocket__writer *w, struct hocket__claimed *c, const struct hocket__store_command *cmd);
-/* The transaction is there, and its refusals were told: those that were let go of are forgotten. */
+/* The transaction is committed, and its refusals were reported: forgets the released ones. */
 void hocket__writer_forget(struct hocket__writer *w);
 /* Whether the claim is in this transaction for the first time, and is to be read; then it is in `touched`. */
 bool hocket__writer_touch(struct hocket__writer *w, struct hocket__claimed *c);
@@ -186,7 +187,7 @@ void hocket__writer_note(struct hocket__writer *w, const struct hocket__claimed 
     const struct hocket__store_command *cmd);
 
 void hocket__claims_free(struct hocket__writer *w);
-/* Appends the ids of those that we have, with commas; ENOMEM. */
+/* Appends the ids of the runs that we have, with commas; ENOMEM. */
 int hocket__claims_ids(struct hocket__writer *w, struct hocket__buf *out);
 static inline bool hocket__claims_is_ours(const struct hocket__claimed *c)
 {

@@ -338,6 +338,30 @@ static void test_set_aside(void **state)
     done(&t, s);
 }
 
+/* One below goes on after the end of the one that had something set aside: the rest is for all, and what the one below holds is not. */
+static void test_set_aside_outlived(void **state)
+{
+    struct test_alloc t;
+    struct hocket__accounts *s = fresh(&t, limits(NONE, 1000, NONE));
+    struct hocket__budget_spec spec = limits(NONE, 600, NONE);
+    (void) state;
+    spec.reserve = true;
+    uint64_t a = below(s, ROOT, spec), under = hocket__account_open(s, a, &no_names, 0);
+    struct hocket__budget_answer first = ask(s, under, 100, 50, true);
+    assert_int_equal(first.verdict, HOCKET__BUDGET_GO);
+    assert_int_equal(hocket__budget_left(s, ROOT, HOCKET__BUDGET_TOKENS), 400);
+    hocket__account_close(s, a, 1);
+    assert_int_equal(hocket__budget_left(s, ROOT, HOCKET__BUDGET_TOKENS), 850);
+    use(s, under, 100, 50);
+    assert_true(hocket__budget_settle(s, first.hold, false));
+    assert_int_equal(hocket__budget_left(s, ROOT, HOCKET__BUDGET_TOKENS), 850);
+    use(s, ROOT, 800, 40);
+    assert_int_equal(ask(s, under, 100, 50, true).verdict, HOCKET__BUDGET_REFUSED);
+    hocket__account_close(s, under, 1);
+    assert_int_equal(hocket__budget_left(s, ROOT, HOCKET__BUDGET_TOKENS), 10);
+    done(&t, s);
+}
+
 static void lend(struct hocket__accounts *s, uint64_t id, int64_t turns, int64_t tokens)
 {
     int64_t amount[HOCKET__BUDGET_KINDS] = { turns, NONE, tokens, NONE };
@@ -498,14 +522,19 @@ static int64_t some(struct world *w, int64_t most)
     return (int64_t) (rng(&w->r) % (uint64_t) most);
 }
 
+static int64_t some_or_none(struct world *w, int64_t most)
+{
+    return some(w, 2) ? some(w, most) : NONE;
+}
+
 static void open_agent(struct world *w)
 {
     uint64_t parent = w->n == 0 ? ROOT : w->agents[rng(&w->r) % w->n].id, id;
     if (w->n == AGENTS || !(id = hocket__account_open(w->s, parent, &no_names, 0)))
         return;
     if (some(w, 3) == 0) {
-        struct hocket__budget_spec spec = limits(some(w, 2) ? some(w, 12) : NONE,
-            some(w, 2) ? some(w, 5000) : NONE, some(w, 2) ? some(w, 20000) : NONE);
+        int64_t turns = some_or_none(w, 12), tokens = some_or_none(w, 5000);
+        struct hocket__budget_spec spec = limits(turns, tokens, some_or_none(w, 20000));
         spec.reserve = some(w, 2);
         assert_int_equal(hocket__budget_set(w->s, id, &spec), 0);
     }
@@ -596,7 +625,7 @@ static void check_limits(const struct world *w, int64_t call_tokens)
 
 static void test_random(void **state)
 {
-    for (uint64_t seed = 1; seed <= 400; seed++) {
+    for (uint64_t seed = 1; seed <= 1000; seed++) {
         struct test_alloc t;
         struct world w = { .r = seed * 0x9E3779B97F4A7C15u, .honest = seed % 2 };
         w.s = fresh(&t, limits(200, 20000, seed % 3 ? 60000 : NONE));
@@ -652,6 +681,7 @@ int main(void)
         cmocka_unit_test(test_wait),
         cmocka_unit_test(test_set_aside),
         cmocka_unit_test(test_set_aside_short),
+        cmocka_unit_test(test_set_aside_outlived),
         cmocka_unit_test(test_lend),
         cmocka_unit_test(test_lend_time),
         cmocka_unit_test(test_random),

@@ -150,6 +150,11 @@ static void test_limit(void **state)
     assert_int_equal(hocket__board_create(f->b, FACILITATOR, six, 0, NULL, &f->err), HOCKET_EINVAL);
     assert_int_equal(
         hocket__board_create(f->b, FACILITATOR, six, SIZE_MAX, NULL, NULL), HOCKET_ELIMIT);
+    hocket__board_allow(f->b, 2);
+    assert_int_equal(hocket__board_create(f->b, FACILITATOR, six, 3, NULL, &f->err), HOCKET_ELIMIT);
+    assert_int_equal(hocket__board_create(f->b, FACILITATOR, six, 2, NULL, &f->err), 0);
+    hocket__board_allow(f->b, 0);
+    assert_int_equal(hocket__board_create(f->b, FACILITATOR, six, 1, NULL, &f->err), HOCKET_ELIMIT);
 }
 
 static void test_zero_is_zero(void **state)

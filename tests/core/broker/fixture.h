@@ -15,7 +15,6 @@
 
 struct fixture {
     struct test_alloc t;
-    struct hocket__job_store *store;
     struct hocket__broker *b;
     struct hocket_error err;
     int64_t now;
@@ -52,21 +51,19 @@ static inline int fixture_broker(
     struct fixture *f, const struct hocket_allocator *a, const struct hocket__broker_options *o)
 {
     struct hocket__broker_hooks hooks = { fixture_event, fixture_wake, f, fixture_drop };
-    return hocket__broker_new(a, o, f->store, &hooks, &f->b);
+    return hocket__broker_new(a, o, &hooks, &f->b);
 }
 
 static inline void fixture_open(struct fixture *f, const struct hocket__broker_options *o)
 {
     *f = (struct fixture){ .now = 1000 };
     test_alloc_init(&f->t);
-    assert_int_equal(hocket__job_store_memory_new(&f->t.a, &f->store), 0);
     assert_int_equal(fixture_broker(f, &f->t.a, o), 0);
 }
 
 static inline void fixture_close(struct fixture *f)
 {
     hocket__broker_free(f->b);
-    f->store->ops->close(f->store);
     test_alloc_check(&f->t);
 }
 
@@ -96,9 +93,7 @@ static inline uint64_t submit_plain(struct fixture *f)
 static inline uint64_t next(struct fixture *f)
 {
     struct hocket__claim c;
-    int rc = hocket__broker_next(f->b, f->now, 1, HOCKET__NEVER, &c);
-    assert_true(rc >= 0);
-    return rc == 1 ? c.job->id : 0;
+    return hocket__broker_next(f->b, f->now, &c) ? c.job->id : 0;
 }
 
 static inline uint64_t fence_of(struct fixture *f, uint64_t id)

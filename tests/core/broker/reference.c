@@ -235,14 +235,13 @@ static struct ref_job *best_of(struct ref *r, int rank)
     return best;
 }
 
-static struct ref_job *begin(struct ref *r, struct ref_job *best, int rank, int64_t lease)
+static struct ref_job *begin(struct ref *r, struct ref_job *best, int rank)
 {
     for (int below = 0; below < rank; below++)
         r->passed[below] += best_of(r, below) != NULL;
     r->passed[rank] = 0;
     best->attempt++;
     best->fence++;
-    best->lease = lease;
     r->turns[best->run] = ++r->turn;
     if (best->place > r->lines[best->run])
         r->lines[best->run] = best->place;
@@ -250,7 +249,7 @@ static struct ref_job *begin(struct ref *r, struct ref_job *best, int rank, int6
     return best;
 }
 
-struct ref_job *ref_next(struct ref *r, int64_t lease)
+struct ref_job *ref_next(struct ref *r)
 {
     int64_t all = 0;
     for (size_t i = 0; i < r->count; i++)
@@ -273,7 +272,7 @@ struct ref_job *ref_next(struct ref *r, int64_t lease)
     if (!best)
         return NULL;
     if (chosen < REF_RANKS)
-        begin(r, best, chosen, lease);
+        begin(r, best, chosen);
     best->queued = false;
     best->holds = true;
     best->state = HOCKET__JOB_RUNNING;
@@ -325,15 +324,6 @@ int ref_fail(struct ref *r, uint64_t id, uint64_t fence, uint64_t random, bool n
     return 0;
 }
 
-int ref_heartbeat(struct ref *r, uint64_t id, uint64_t fence, int64_t lease)
-{
-    struct ref_job *j;
-    int rc = ref_held(r, id, fence, &j);
-    if (rc == 0)
-        j->lease = lease;
-    return rc;
-}
-
 int ref_park(struct ref *r, uint64_t id, uint64_t fence)
 {
     struct ref_job *j;
@@ -382,9 +372,7 @@ size_t ref_cancel_all(struct ref *r, uint64_t run)
 static int64_t due(const struct ref_job *j)
 {
     int64_t at = final(j) ? HOCKET__NEVER : j->deadline;
-    if (IS(j, DELAYED) && j->due < at)
-        at = j->due;
-    return held(j) && j->lease < at ? j->lease : at;
+    return IS(j, DELAYED) && j->due < at ? j->due : at;
 }
 
 int64_t ref_wakeup(const struct ref *r)
@@ -395,7 +383,7 @@ int64_t ref_wakeup(const struct ref *r)
     return at;
 }
 
-size_t ref_expire(struct ref *r, uint64_t random)
+size_t ref_expire(struct ref *r)
 {
     size_t count = 0;
     for (int64_t at; (at = ref_wakeup(r)) <= r->now; count++) {
@@ -404,10 +392,8 @@ size_t ref_expire(struct ref *r, uint64_t random)
             j++;
         if (j->deadline <= r->now)
             fail(r, j, 0, true);
-        else if (IS(j, DELAYED))
-            ready(r, j);
         else
-            fail(r, j, hocket__index_mix(random, j->id), false);
+            ready(r, j);
         settle(r);
     }
     return count;

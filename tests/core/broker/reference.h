@@ -23,7 +23,7 @@ struct ref_job {
     enum hocket__job_on_dep on_dep;
     enum hocket__job_state state;
     uint32_t attempt, max_retries;
-    int64_t backoff, backoff_max, deadline, lease, due;
+    int64_t backoff, backoff_max, deadline, due;
 };
 
 struct ref_wait {
@@ -55,15 +55,14 @@ int ref_held(struct ref *r, uint64_t id, uint64_t fence, struct ref_job **out);
 
 /* The jobs come checked, with their ids; all in state PENDING. */
 void ref_submit(struct ref *r, const struct ref_job *jobs, size_t n);
-struct ref_job *ref_next(struct ref *r, int64_t lease);
+struct ref_job *ref_next(struct ref *r);
 int ref_complete(struct ref *r, uint64_t id, uint64_t fence);
 int ref_fail(struct ref *r, uint64_t id, uint64_t fence, uint64_t random, bool no_retry);
-int ref_heartbeat(struct ref *r, uint64_t id, uint64_t fence, int64_t lease);
 int ref_park(struct ref *r, uint64_t id, uint64_t fence);
 int ref_unpark(struct ref *r, uint64_t id, uint64_t fence);
 int ref_cancel(struct ref *r, uint64_t id);
 size_t ref_cancel_all(struct ref *r, uint64_t run);
-size_t ref_expire(struct ref *r, uint64_t random);
+size_t ref_expire(struct ref *r);
 int64_t ref_wakeup(const struct ref *r);
 int ref_wait(
     struct ref *r, uint64_t token, const uint64_t *ids, size_t n, enum hocket__wait_mode mode);

@@ -92,11 +92,6 @@ static int call_note(struct fixture *f, uint64_t id)
         f->b, id, fence_of(f, id), f->now, HOCKET__NOTE_LOG, HOCKET__STR("x"), &f->err);
 }
 
-static int call_heartbeat(struct fixture *f, uint64_t id)
-{
-    return hocket__broker_heartbeat(f->b, id, fence_of(f, id), HOCKET__NEVER, &f->err);
-}
-
 static int call_forget(struct fixture *f, uint64_t id)
 {
     return hocket__broker_forget(f->b, id, &f->err);
@@ -125,9 +120,8 @@ static void test_calls(void **state)
         const char *allowed; /* blo rea del run wai res com fai ski can */
     } calls[] = { { call_complete, "...X......" }, { call_fail, "...XXX...." },
         { call_abandon, "...XXX...." }, { park, "...X......" }, { unpark, "....X....." },
-        { cancel, "XXXXXX...." }, { call_note, "...XXX...." }, { call_heartbeat, "...XXX...." },
-        { call_forget, "......XXXX" }, { call_mark_read, "......XXXX" },
-        { call_child, "...XXX...." } };
+        { cancel, "XXXXXX...." }, { call_note, "...XXX...." }, { call_forget, "......XXXX" },
+        { call_mark_read, "......XXXX" }, { call_child, "...XXX...." } };
     for (size_t c = 0; c < sizeof(calls) / sizeof(calls[0]); c++)
         for (int s = HOCKET__JOB_BLOCKED; s < HOCKET__JOB_STATE_COUNT; s++) {
             struct fixture f;
@@ -162,7 +156,7 @@ static void test_unknown(void **state)
     fixture_close(&f);
 }
 
-/* A lost lease, a retry: the old worker is shut out, the new one is not. */
+/* After a retry the old worker is shut out, and the new one is not. */
 static void test_fence(void **state)
 {
     (void) state;
@@ -173,25 +167,18 @@ static void test_fence(void **state)
     s.max_retries = 1;
     s.backoff_ms = 0;
     uint64_t id = submit(&f, &s);
-    assert_int_equal(hocket__broker_next(f.b, f.now, 1, f.now + 10, &old), 1);
-    assert_int_equal(hocket__broker_next_wakeup(f.b), f.now + 10);
-    f.now += 10;
-    assert_int_equal(hocket__broker_expire(f.b, f.now, 3), 1);
-    assert_int_equal(hocket__broker_next(f.b, f.now, 2, f.now + 10, &new), 1);
+    assert_true(hocket__broker_next(f.b, f.now, &old));
+    assert_int_equal(fail_job(&f, id, 0, false), 0);
+    assert_true(hocket__broker_next(f.b, f.now, &new));
     assert_true(new.fence > old.fence);
-    assert_int_equal(hocket__broker_get(f.b, id)->owner, 2);
     assert_int_equal(hocket__broker_complete(
                          f.b, id, old.fence, f.now, HOCKET__STR("1"), HOCKET__STR(""), &f.err),
         HOCKET_ESTATE);
     assert_non_null(strstr(f.err.message, "taken over"));
-    assert_int_equal(hocket__broker_heartbeat(f.b, id, old.fence, f.now + 99, NULL), HOCKET_ESTATE);
-    assert_int_equal(hocket__broker_heartbeat(f.b, id, new.fence, f.now + 50, NULL), 0);
-    f.now += 20;
-    assert_int_equal(hocket__broker_expire(f.b, f.now, 3), 0);
-    f.now += 30;
-    assert_int_equal(hocket__broker_expire(f.b, f.now, 3), 1);
-    assert_int_equal(state_of(&f, id), HOCKET__JOB_FAILED);
-    assert_string_equal(f.last_payload, "the lease ran out");
+    assert_int_equal(hocket__broker_park(f.b, id, old.fence, NULL), HOCKET_ESTATE);
+    assert_int_equal(hocket__broker_complete(
+                         f.b, id, new.fence, f.now, HOCKET__STR("1"), HOCKET__STR(""), &f.err),
+        0);
     fixture_close(&f);
 }
 
@@ -302,9 +289,6 @@ static void test_max_jobs_counts_what_is_alive(void **state)
         assert_int_equal(complete(&f, id), 0);
     }
     assert_int_equal(hocket__broker_submit(f.b, specs, 2, f.now, ids, &f.err), 0);
-    hocket__broker_free(f.b);
-    assert_int_equal(fixture_broker(&f, &f.t.a, &o), 0);
-    assert_int_equal(hocket__broker_load(f.b, &f.err), 0); /* twelve records, two of them alive */
     assert_int_equal(hocket__broker_submit(f.b, specs, 1, f.now, ids, &f.err), HOCKET_ELIMIT);
     fixture_close(&f);
 }
@@ -463,7 +447,7 @@ static void test_backoff(void **state)
         assert_int_equal(hocket__broker_next_wakeup(f.b), f.now + most[i]);
         assert_int_equal(next(&f), 0);
         f.now += most[i];
-        assert_int_equal(hocket__broker_expire(f.b, f.now, 0), 1);
+        assert_int_equal(hocket__broker_expire(f.b, f.now), 1);
     }
     assert_int_equal(next(&f), id);
     assert_int_equal(hocket__broker_get(f.b, id)->attempt, 6);
@@ -508,7 +492,7 @@ static void test_deadline(void **state)
     assert_int_equal(park(&f, parked), 0);
     assert_int_equal(hocket__broker_next_wakeup(f.b), f.now + 50);
     f.now += 50;
-    assert_int_equal(hocket__broker_expire(f.b, f.now, 0), 4);
+    assert_int_equal(hocket__broker_expire(f.b, f.now), 4);
     const uint64_t all[] = { delayed, parked, running, queued };
     for (int i = 0; i < 4; i++) {
         assert_int_equal(state_of(&f, all[i]), HOCKET__JOB_FAILED);
@@ -516,78 +500,6 @@ static void test_deadline(void **state)
         assert_int_equal(hocket__broker_get(f.b, all[i])->usage.n, 0);
     }
     assert_int_equal(hocket__broker_counts(f.b, 1).slots, 0);
-    fixture_close(&f);
-}
-
-/* ---- A store that other hosts claim from ----------------------------------------------- */
-
-static bool refuse;
-static const struct hocket__job_store_ops *real_ops;
-
-static int refusing_claim(
-    struct hocket__job_store *s, struct hocket__job *job, uint64_t owner, int64_t lease_ms)
-{
-    return refuse ? HOCKET_ESTATE : real_ops->claim(s, job, owner, lease_ms);
-}
-
-static void test_refused_claim(void **state)
-{
-    (void) state;
-    struct fixture f;
-    fixture_open(&f, NULL);
-    real_ops = f.store->ops;
-    struct hocket__job_store_ops ops = *real_ops;
-    ops.claim = refusing_claim;
-    f.store->ops = &ops;
-    uint64_t id = submit_plain(&f);
-    refuse = true;
-    assert_int_equal(next(&f), 0);
-    refuse = false;
-    assert_int_equal(next(&f), 0); /* set aside */
-    assert_int_equal(state_of(&f, id), HOCKET__JOB_READY);
-    assert_int_equal(hocket__broker_counts(f.b, 0).slots, 0);
-    assert_int_equal(hocket__broker_offer(f.b, id, NULL), 0);
-    assert_int_equal(hocket__broker_offer(f.b, id, NULL), HOCKET_ESTATE);
-    assert_int_equal(next(&f), id);
-    f.store->ops = real_ops;
-    fixture_close(&f);
-}
-
-/* The broker goes, the store stays: all is as it was. */
-static void test_load(void **state)
-{
-    (void) state;
-    struct fixture f;
-    fixture_open(&f, NULL);
-    uint64_t ids[HOCKET__JOB_STATE_COUNT];
-    static const int order[] = { HOCKET__JOB_COMPLETED, HOCKET__JOB_FAILED, HOCKET__JOB_CANCELLED,
-        HOCKET__JOB_SKIPPED, HOCKET__JOB_DELAYED, HOCKET__JOB_RUNNING, HOCKET__JOB_WAITING,
-        HOCKET__JOB_RESUMING, HOCKET__JOB_BLOCKED, HOCKET__JOB_READY };
-    for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
-        ids[order[i]] = job_in(&f, (enum hocket__job_state) order[i]);
-    struct hocket__job_spec s = spec_below(&f, ids[HOCKET__JOB_RUNNING]);
-    uint64_t child = submit(&f, &s), taken[20];
-    struct hocket__broker_counts before = hocket__broker_counts(f.b, 1), after;
-    int64_t wakeup = hocket__broker_next_wakeup(f.b);
-    assert_int_equal(hocket__broker_take_finished(f.b, 1, 0, taken, 2), 2);
-    size_t events = f.events[HOCKET__EVENT_PENDING];
-
-    hocket__broker_free(f.b);
-    assert_int_equal(fixture_broker(&f, &f.t.a, NULL), 0);
-    assert_int_equal(hocket__broker_load(f.b, &f.err), 0);
-    after = hocket__broker_counts(f.b, 1);
-    assert_memory_equal(&before, &after, sizeof(before));
-    assert_int_equal(hocket__broker_next_wakeup(f.b), wakeup);
-    assert_int_equal(f.events[HOCKET__EVENT_PENDING], events);
-    assert_int_equal(hocket__broker_take_finished(f.b, 1, 0, taken, 20), 3);
-    assert_int_equal(next(&f), ids[HOCKET__JOB_RESUMING]);
-    assert_int_equal(cancel(&f, ids[HOCKET__JOB_RUNNING]), 0);
-    assert_int_equal(state_of(&f, child), HOCKET__JOB_CANCELLED);
-    assert_int_equal(unpark(&f, ids[HOCKET__JOB_WAITING]), 0);
-    assert_int_equal(next(&f), ids[HOCKET__JOB_WAITING]);
-    uint64_t dep = next(&f); /* what the blocked one waits for */
-    assert_int_equal(complete(&f, dep), 0);
-    assert_int_equal(state_of(&f, ids[HOCKET__JOB_BLOCKED]), HOCKET__JOB_READY);
     fixture_close(&f);
 }
 
@@ -637,8 +549,6 @@ int main(void)
         cmocka_unit_test(test_backoff),
         cmocka_unit_test(test_no_retry),
         cmocka_unit_test(test_deadline),
-        cmocka_unit_test(test_refused_claim),
-        cmocka_unit_test(test_load),
         cmocka_unit_test(test_submitters_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

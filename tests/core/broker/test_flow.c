@@ -605,14 +605,11 @@ static void body(struct test_alloc *t, void *ud)
     struct fixture *f = &s->f;
     *s = (struct scene){ 0 };
     f->now = 1000;
-    if (hocket__job_store_memory_new(&t->a, &f->store) < 0)
-        return;
     if (fixture_broker(f, &t->a, NULL) == 0) {
         play(s);
         assert_true(s->done || t->failed);
         hocket__broker_free(f->b);
     }
-    f->store->ops->close(f->store);
 }
 
 static void test_no_memory(void **state)
@@ -621,31 +618,6 @@ static void test_no_memory(void **state)
     static struct scene s;
     assert_true(test_alloc_each(body, &s) > 30);
     assert_true(s.done);
-}
-
-/* A load that runs out of memory is given up; the next one finds all. */
-static void test_load_no_memory(void **state)
-{
-    (void) state;
-    struct fixture f;
-    uint64_t ids[3];
-    fixture_open(&f, NULL);
-    assert_int_equal(plan_of_three(&f, ids), 0);
-    assert_int_equal(next(&f), ids[0]);
-    int rc = HOCKET_ENOMEM;
-    for (size_t n = 1; rc == HOCKET_ENOMEM; n++) {
-        hocket__broker_free(f.b);
-        f.t.calls = 0;
-        f.t.fail_at = 0;
-        assert_int_equal(fixture_broker(&f, &f.t.a, NULL), 0);
-        f.t.fail_at = n + 1; /* the first was the broker itself */
-        rc = hocket__broker_load(f.b, &f.err);
-    }
-    f.t.fail_at = 0;
-    assert_int_equal(rc, 0);
-    assert_int_equal(complete(&f, ids[0]), 0);
-    assert_int_equal(next(&f), ids[1]);
-    fixture_close(&f);
 }
 
 int main(void)
@@ -668,7 +640,6 @@ int main(void)
         cmocka_unit_test(test_notes),
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_load_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,11 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define OWNER 7
-
 struct model {
     struct hocket__broker *b;
-    struct hocket__job_store *store;
     struct ref ref;
     uint64_t log[REF_LOG];
     size_t log_n;
@@ -103,7 +100,6 @@ static void random_job(struct model *m, struct ref_job *job)
         .backoff = (int64_t) rnd(m, 4) * 10,
         .backoff_max = 25,
         .deadline = rnd(m, 4) ? HOCKET__NEVER : m->ref.now + (int64_t) rnd(m, 400),
-        .lease = HOCKET__NEVER,
     };
     for (int k = 0; k < HOCKET__LIMIT_KINDS; k++)
         job->name[k] = (int) rnd(m, REF_NAMES);
@@ -198,10 +194,9 @@ static void op_submit(struct model *m)
 static void op_next(struct model *m)
 {
     struct hocket__claim claim = { 0 };
-    int64_t lease = rnd(m, 2) ? HOCKET__NEVER : m->ref.now + (int64_t) rnd(m, 200);
-    int rc = hocket__broker_next(m->b, m->ref.now, OWNER, lease, &claim);
-    struct ref_job *j = ref_next(&m->ref, lease);
-    SAME(m, "next", rc, j != NULL);
+    bool any = hocket__broker_next(m->b, m->ref.now, &claim);
+    struct ref_job *j = ref_next(&m->ref);
+    SAME(m, "next", any, j != NULL);
     if (j) {
         SAME(m, "the next job", claim.job->id, j->id);
         SAME(m, "its fence", claim.fence, j->fence);
@@ -237,14 +232,6 @@ static void op_park(struct model *m)
             ref_unpark(&m->ref, id, fence));
 }
 
-static void op_heartbeat(struct model *m)
-{
-    uint64_t fence, id = busy_id(m, &fence);
-    int64_t lease = m->ref.now + (int64_t) rnd(m, 300);
-    SAME(m, "heartbeat", hocket__broker_heartbeat(m->b, id, fence, lease, NULL),
-        ref_heartbeat(&m->ref, id, fence, lease));
-}
-
 static void op_note(struct model *m)
 {
     uint64_t fence, id = busy_id(m, &fence);
@@ -271,9 +258,8 @@ static void op_cancel(struct model *m)
 
 static void op_time(struct model *m)
 {
-    uint64_t random = rnd(m, 1u << 30);
     m->ref.now += (int64_t) rnd(m, 30);
-    SAME(m, "expire", hocket__broker_expire(m->b, m->ref.now, random), ref_expire(&m->ref, random));
+    SAME(m, "expire", hocket__broker_expire(m->b, m->ref.now), ref_expire(&m->ref));
 }
 
 static void op_wait(struct model *m)
@@ -340,9 +326,9 @@ static void one_op(struct model *m)
         void (*op)(struct model *m);
         unsigned weight;
     } table[] = { { op_submit, 24 }, { op_next, 26 }, { op_complete, 9 }, { op_fail, 7 },
-        { op_park, 10 }, { op_heartbeat, 2 }, { op_note, 2 }, { op_cancel, 3 }, { op_time, 6 },
-        { op_wait, 6 }, { op_take, 6 }, { op_forget, 12 }, { op_limit, 2 } };
-    uint64_t at = rnd(m, 115);
+        { op_park, 10 }, { op_note, 2 }, { op_cancel, 3 }, { op_time, 6 }, { op_wait, 6 },
+        { op_take, 6 }, { op_forget, 12 }, { op_limit, 2 } };
+    uint64_t at = rnd(m, 113);
     size_t i = 0;
     for (; at >= table[i].weight; i++)
         at -= table[i].weight;
@@ -380,8 +366,7 @@ static uint64_t env(const char *name, uint64_t otherwise)
 static void open_model(struct model *m, struct test_alloc *t)
 {
     struct hocket__broker_hooks hooks = { .emit_cb = on_event, .wake_cb = on_wake, .ud = m };
-    assert_int_equal(hocket__job_store_memory_new(&t->a, &m->store), 0);
-    assert_int_equal(hocket__broker_new(&t->a, NULL, m->store, &hooks, &m->b), 0);
+    assert_int_equal(hocket__broker_new(&t->a, NULL, &hooks, &m->b), 0);
     m->ref.limit = HOCKET__UNLIMITED;
     for (int k = 0; k < HOCKET__LIMIT_KINDS; k++)
         for (int i = 0; i < REF_NAMES; i++)
@@ -412,7 +397,6 @@ static void test_model(void **state)
     for (int s = HOCKET__JOB_PENDING + 1; s < HOCKET__JOB_STATE_COUNT; s++)
         assert_true(seen[s] > 0); /* all were visited */
     hocket__broker_free(m->b);
-    m->store->ops->close(m->store);
     test_alloc_check(&t);
     free(m);
 }

@@ -595,7 +595,10 @@ static void test_record(void **state)
     hocket__document_set_number(f->d, 3);
     append(f, morning, "food", "A \"quoted\" one");
     append(f, morning, "food", "B");
+    hocket__document_tell_places(f->d, true);
     append(f, evening, "food", "C");
+    assert_non_null(strstr(
+        f->payload, "\"slot\":{\"day\":1,\"time_slot\":\"evening\"},\"place\":[1,3],\"at\":"));
     assert_int_equal(merge(f, morning, "AB", 2), 4);
     append(f, morning, "food", "D");
     append(f, morning, "food", "E");

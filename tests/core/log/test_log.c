@@ -241,35 +241,6 @@ static void test_differs(void **state)
     differs("a", "a=", "a:  -> ");
 }
 
-static void test_encode(void **state)
-{
-    (void) state;
-    struct hocket__buf out;
-    struct hocket__log_entry e = entry(HOCKET__LOG_END, UINT64_MAX, "step"), r;
-    hocket__buf_init(&out, &hocket__malloc, 0);
-    e.n = 300;
-    e.tick = UINT64_MAX;
-    e.at_ms = INT64_MAX;
-    e.ord = UINT32_MAX;
-    hocket__log_encode(&e, &out);
-    size_t one = out.len;
-    hocket__log_encode(&e, &out);
-    for (size_t n = 0; n < one; n++)
-        assert_int_equal(hocket__log_decode(hocket__str(out.data, n), &r), 0);
-    assert_int_equal(hocket__log_decode(hocket__buf_str(&out), &r), one);
-    assert_int_equal(r.kind, e.kind);
-    assert_true(r.n == e.n && r.tick == e.tick && r.at_ms == e.at_ms && r.path == e.path);
-    assert_int_equal(r.ord, e.ord);
-    assert_true(hocket__str_eq(r.name, e.name) && hocket__str_eq(r.digest, e.digest));
-    assert_true(hocket__str_eq(r.value, e.value));
-    for (size_t i = 1; i < one; i++) { /* behind the length each bit counts */
-        out.data[i] ^= 0x10;
-        assert_int_equal(hocket__log_decode(hocket__str(out.data, one), &r), HOCKET_EPARSE);
-        out.data[i] ^= 0x10;
-    }
-    hocket__buf_deinit(&out);
-}
-
 static void body(struct test_alloc *t, void *ud)
 {
     struct hocket_error err;
@@ -471,7 +442,6 @@ int main(void)
         cmocka_unit_test(test_feed),
         cmocka_unit_test(test_sink_fails),
         cmocka_unit_test(test_differs),
-        cmocka_unit_test(test_encode),
         cmocka_unit_test(test_leap),
         cmocka_unit_test(test_whole),
         cmocka_unit_test(test_comes),

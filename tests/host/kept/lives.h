@@ -16,6 +16,7 @@
 #include "core/log/log.h"
 #include "host/host.h"
 #include "host/run/run.h"
+#include "support/log_bytes.h"
 
 /* ---- A log in memory ------------------------------------------------------------------------ */
 
@@ -85,7 +86,7 @@ static inline int log_append(void *ud, const struct hocket__log_entry *e, struct
         l->told = realloc(l->told, l->cap * sizeof(*l->told));
     }
     l->told[l->n] = l->run ? hocket__journal_last(l->run->journal) : 0;
-    hocket__log_encode(e, &l->bytes);
+    log_bytes_put(e, &l->bytes);
     l->ends[l->n++] = l->bytes.len;
     return 0;
 }
@@ -95,7 +96,7 @@ static inline struct hocket__log_entry entry_at(const struct kept_log *l, size_t
     struct hocket__log_entry e;
     size_t from = i > 0 ? l->ends[i - 1] : 0;
     struct hocket__str s = hocket__str(l->bytes.data + from, l->bytes.len - from);
-    assert_true(hocket__log_decode(s, &e) > 0);
+    assert_true(log_bytes_take(s, &e) > 0);
     return e;
 }
 

@@ -13,7 +13,7 @@
 
 struct life {
     char name[32], error[512];
-    int done, status, asked, answered, asleep;
+    int done, status, asked, answered, asleep, allowed;
     uint64_t run;
 };
 
@@ -23,6 +23,8 @@ static void on_event(hocket_host *h, uint64_t run, const struct hocket_event *e,
     snprintf(l->name, sizeof(l->name), "%s", hocket_run_name(h, run));
     l->asked += strcmp(e->type, "question_asked") == 0 && !e->again;
     l->answered += strcmp(e->type, "question_answered") == 0 && !e->again;
+    l->allowed +=
+        strcmp(e->type, "approval_answered") == 0 && strstr(e->json, "\"decision\":\"allow\"");
     l->asleep += strcmp(e->type, "run_asleep") == 0;
 }
 
@@ -64,19 +66,26 @@ static void until(hocket_host *h, const struct life *l, const int *what, int cou
         fail_msg("%d and not %d: %s", *what, count, l->error);
 }
 
-/* One that asks q1, and that nobody has. */
-static void leave_one(hocket_host *h, char name[32])
+/* Starts one, which parks: nobody has it then. How many questions it has asked. */
+static int leave(
+    hocket_host *h, const char *script, const char *input, const char *options, char name[32])
 {
     struct life l = { .done = 0 };
     struct hocket_error err;
     struct hocket_run_spec spec = {
-        .size = sizeof(spec), .target = HERE "/scripts/ask.lua", .options = "{\"park\":true}"
+        .size = sizeof(spec), .target = script, .input = input, .options = options
     };
     assert_int_equal(hocket_run_start(h, &spec, &l.run, on_event, on_done, &l, &err), 0);
     until(h, &l, &l.done, 1);
     assert_int_equal(l.status, HOCKET_EPARKED);
-    assert_int_equal(l.asked, 1);
     snprintf(name, 32, "%s", l.name);
+    return l.asked;
+}
+
+/* One that asks q1. */
+static void leave_one(hocket_host *h, char name[32])
+{
+    assert_int_equal(leave(h, HERE "/scripts/ask.lua", NULL, "{\"park\":true}", name), 1);
 }
 
 static void on_said(void *ud, int status, const struct hocket_error *err)
@@ -170,6 +179,31 @@ static void test_asleep(void **state)
     hocket_close(h, NULL, NULL);
 }
 
+/* A call waits for permission, and its run is not there to judge what is said: that is judged all the same. */
+static void test_judged(void **state)
+{
+    static const char *const refused[] = { "perhaps", "edit {\"to\":\"seven\"}", "edit []" };
+    struct life l;
+    struct hocket_error err;
+    char name[32];
+    (void) state;
+    hocket_host *h = open_host();
+    leave(h, HERE "/scripts/approved.lua", "allowed", "{\"park\":true,\"approve\":\"ask\"}", name);
+    resume(h, name, "{\"park\":true,\"lazy\":true}", &l);
+    until(h, &l, &l.asleep, 1);
+    for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++)
+        assert_int_equal(hocket_run_answer(h, l.run, "a1", refused[i], 0, &err), HOCKET_EINVAL);
+    assert_int_equal(hocket_run_answer(h, l.run, "a1", refused[1], 0, &err), HOCKET_EINVAL);
+    if (!strstr(err.message, "/to: expected integer"))
+        fail_msg("%s", err.message);
+    assert_int_equal(hocket_run_answer(h, l.run, "a2", "allow", 0, &err), HOCKET_ENOTFOUND);
+    assert_int_equal(hocket_run_answer(h, l.run, "a1", "edit {\"to\":7}", 0, &err), 0);
+    until(h, &l, &l.done, 1);
+    assert_int_equal(l.status, 0);
+    assert_int_equal(l.allowed, 1);
+    hocket_close(h, NULL, NULL);
+}
+
 /* The host ends before it is read again. */
 static void test_closed(void **state)
 {
@@ -196,10 +230,46 @@ static void test_closed(void **state)
     }
 }
 
+/* Takes events until there is one of this type. */
+static void take_until(hocket_host *h, const char *type)
+{
+    const struct hocket_event *event;
+    for (int i = 0; i < 1000; i++) {
+        hocket_wait(h, 10);
+        while (hocket_event_next(h, &event) > 0)
+            if (strcmp(event->type, type) == 0)
+                return;
+    }
+    fail_msg("there is no %s", type);
+}
+
+/* Without callbacks: the host and its store close, and nobody has taken the results of runs that have parked, that ask or
+ * that are suspended. */
+static void test_untaken(void **state)
+{
+    struct hocket_error err;
+    char name[32];
+    struct hocket_run_spec spec = {
+        .size = sizeof(spec), .target = HERE "/scripts/ask.lua", .options = "{\"park\":true}"
+    };
+    (void) state;
+    hocket_host *h = open_host();
+    leave_one(h, name);
+    assert_int_equal(
+        hocket_run_resume(h, name, "{\"lazy\":true}", NULL, NULL, NULL, NULL, &err), 0);
+    take_until(h, "run_asleep");
+    for (int run = 0; run < 2; run++) {
+        assert_int_equal(hocket_run_start(h, &spec, NULL, NULL, NULL, NULL, &err), 0);
+        take_until(h, "question_asked");
+    }
+    hocket_close(h, NULL, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_failed),
         cmocka_unit_test(test_nothing), cmocka_unit_test(test_asleep),
-        cmocka_unit_test(test_closed) };
+        cmocka_unit_test(test_judged), cmocka_unit_test(test_closed),
+        cmocka_unit_test(test_untaken) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

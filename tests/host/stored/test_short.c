@@ -2,8 +2,10 @@
  * was kept is a whole: the conversation can be saved and loaded, replayed, parked and resumed, and each tells again what was told
  * and goes on. Where the run has ended of it, it is resumed; and the host does a second run. */
 
+#include "base/system_names.h"
 #include "host/life.h"
 
+#include <errno.h>
 #include <fcntl.h>
 
 #include <lauxlib.h>
@@ -186,7 +188,7 @@ static void look_again(
         if (rc < 0)
             life_wrong("%s: %s", doing, e.message);
         wait_for_input(h, t, replay ? 1000 : 1, doing);
-        if (!strstr(t->error, "Too many open files") || strstr(t->error, "cannot read"))
+        if (!strstr(t->error, hocket__errno_text(EMFILE)) || strstr(t->error, "cannot read"))
             return;
     }
 }

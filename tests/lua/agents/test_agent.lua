@@ -138,7 +138,7 @@ t.test("unknown keys, with the one that was meant", function()
   one_problem(frontmatter "name: a\nmodle: x/y", "3:1: unknown key 'modle': did you mean 'model'?")
   one_problem(frontmatter "Temperature: 1", "2:1: unknown key 'Temperature': did you mean 'temperature'?")
   local list = problems(frontmatter "zzzzzz: 1")
-  t.has(list[1], "(there are: advisors, agents, approve,")
+  t.has(list[1], "(there are: advisors, agents, alternates, approve,")
 end)
 
 t.test("wrong types and values", function()
@@ -244,7 +244,9 @@ t.test("what is wrong inside of a value is told at its place", function()
     ["advisors: {agents: [a, b], quorum: 3}"] = "'advisors.quorum' is 3, but there are 2 advisors",
     ["advisors: {agents: [a], quorum: 2}"] = "'advisors.quorum' is 2, but there is 1 advisor",
     ["advisors: {agents: [a, b], required: [c]}"] = "2:39: 'advisors.required[1]' names 'c', who is no advisor here",
-    ["handoff: [a]"] = "2:10: 'handoff' must be an agent's name, not a list",
+    ["handoff: 7"] = "2:10: 'handoff' must be an agent's name, or a list of names",
+    ["handoff: {pass: summary}"] = "2:10: 'handoff' needs 'agent'",
+    ["handoff: [{agent: a, pass: all}]"] = "2:28: 'handoff[1].pass' must be response, conversation, summary or module.function, not 'all'",
     ["router: yes"] = "2:9: 'router' must be true or false, not 'yes'",
     ["budget: {costs: 1}"] = "2:10: unknown key 'costs': did you mean 'cost'?",
     ["budget: {cost: -1}"] = "'budget.cost' must be at least 0, not -1",
@@ -754,10 +756,69 @@ t.test("a run that began before has them as they were", function()
   local before = require("hocket.agent").built_in()
   t.has(before.planner.prompt, '"specialist": "<name>"')
   t.equal(before.judge.output.properties.reason.maxLength, nil)
-  t.equal(before.assistant.prompt, now.assistant.prompt)
-  kept.edition(2)
+  t.equal(before.conversation.prompt, now.conversation.prompt)
+  for edition = 1, 2 do
+    kept.edition(edition)
+    for _, name in ipairs { "facilitator", "orchestrator" } do t.equal(require("hocket.agent").built_in()[name].budget, nil, name) end
+  end
+  kept.edition(require("hocket.internal.base.edition").NOW)
   t.equal(require("hocket.agent").built_in(), now)
+  for _, name in ipairs { "facilitator", "orchestrator" } do t.equal(now[name].budget.turns, 200, name) end
   t.equal(now.judge.output.properties.reason.maxLength, 1000)
+end)
+
+local built_in_names = { "assistant", "facilitator", "orchestrator", "planner", "conversation", "file", "shell", "web", "code", "researcher", "code_reviewer", "tester", "judge", "workflow" }
+
+-- The system prompt and the tools of the first request of each of them, in JSON.
+local function first_requests()
+  local got, list = nil, {}
+  local m <close> = require("model").serve(function(request)
+    got = got or request
+    return "done"
+  end)
+  for _, name in ipairs(built_in_names) do
+    got = nil
+    hocket.run(require("hocket.agent").built_in()[name], "Hello", { model = m.id })
+    list[name] = json.encode { got.raw.messages[1].content, got.raw.tools or false }
+  end
+  return list
+end
+
+-- The first digits of their digests, as these editions had them.
+local editions = {
+  [2] = {
+    assistant = "a1ff48c5da04", facilitator = "fe54a15e60c4", orchestrator = "e865df936331", planner = "1c649bd0c4c3", conversation = "0b26540a8759",
+    file = "f358ed31075c", shell = "a5f70120cf7b", web = "868853080914", code = "dfeaf7835338", researcher = "2022d2351bdb", code_reviewer = "2017b424e645",
+    tester = "5b7a4163f40a", judge = "8f1f39dcf00b",
+  },
+  [3] = {
+    assistant = "e06507922cd8", facilitator = "a6ff7d4f7986", orchestrator = "6c6631fed2b1", planner = "c0ab7ca1106c", conversation = "0b26540a8759",
+    file = "3f73d8feb9c6", shell = "2c6c08803854", web = "b1d6f3bc8ff1", code = "b465d1a6e1e3", researcher = "20f17475ac6a", code_reviewer = "e1705c7a82a6",
+    tester = "0d37af8d41d2", judge = "8f1f39dcf00b",
+  },
+}
+
+t.test("a run of an earlier edition sends its models the very words of before, of prompts and of tools", function()
+  local kept = require "hocket.internal.core.kept"
+  if not kept.here() then return end
+  for number, digests in pairs(editions) do
+    kept.edition(number)
+    for name, text in pairs(first_requests()) do
+      local digest = require("hocket.internal.core.system").digest(text):sub(1, 12)
+      if digests[name] then t.equal(digest, digests[name], number .. name) end -- newer agents had no words then
+    end
+  end
+  kept.edition(require("hocket.internal.base.edition").NOW)
+end)
+
+-- Bytes: small models have windows of a few thousand tokens, and pay for each of them.
+local most = {
+  assistant = 3500, facilitator = 2750, orchestrator = 4700, planner = 2000, conversation = 350, file = 2500, shell = 850, web = 850, code = 1100,
+  researcher = 2700, code_reviewer = 2700, tester = 2600, judge = 550, workflow = 6000,
+}
+
+t.test("first requests stay short", function()
+  for name, text in pairs(first_requests()) do t.ok(#text <= most[name], ("%s: %d bytes"):format(name, #text)) end
 end)
 
 return t.finish()

@@ -237,7 +237,7 @@ end)
 
 t.test("who calls deeper than calls go is told, once", function()
   local dir <close> = t.dir()
-  for i = 1, 17 do dir:write(("a%d.md"):format(i), frontmatter(("agents: [a%d]"):format(i + 1))) end
+  for i = 1, 17 do dir:write(("a%d.md"):format(i), frontmatter(("budget: {turns: 9}\nagents: [a%d]"):format(i + 1))) end
   dir:write("a18.md", frontmatter "description: x")
   local result = assert(check { paths = { dir.path } })
   t.equal(#result.problems, 1)
@@ -302,10 +302,10 @@ t.test("problems for editors, warnings among them", function()
   t.same(first, { file = file, line = 3, column = 1, severity = "error", code = "unknown_key",
     message = "unknown key 'handof': did you mean 'handoff'?" })
   t.equal(partial.problems[2].severity, "warning")
-  dir:write("agents/a.md", frontmatter "agents: [b]")
+  dir:write("agents/a.md", frontmatter "timeout: 60\nagents: [b]")
   local result = assert(check { paths = { dir.path } })
   t.equal(#result.problems, 1)
-  t.has(result.text, "2 agents and 0 scripts are well")
+  t.has(result.text, "OK: 2 agents and 0 scripts")
 end)
 
 t.test("the picture", function()

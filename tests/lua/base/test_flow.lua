@@ -518,17 +518,127 @@ end)
 
 -- ---- Misuse ----------------------------------------------------------------------------------
 
-t.test("waiting in a coroutine of one's own raises", function()
-  local co = coroutine.create(function() flow.sleep(0.01) end)
-  local ok, err = coroutine.resume(co)
+t.test("what waits in a coroutine of one's own has whoever resumed it wait", function()
+  local order = {}
+  local beside = flow.spawn(function()
+    flow.sleep(0.001)
+    order[#order + 1] = "beside"
+  end)
+  local co = coroutine.create(function(a)
+    flow.sleep(0.02)
+    local b = coroutine.yield(a + 1)
+    local list = assert(flow.map({ b, b + 1 }, function(n) flow.sleep(0.001) return n * 2 end))
+    return table.unpack(list)
+  end)
+  t.same({ coroutine.resume(co, 1) }, { true, 2 })
+  order[#order + 1] = "resumed"
+  t.same(order, { "beside", "resumed" })
+  t.same({ coroutine.resume(co, 5) }, { true, 10, 12 })
+  t.equal(coroutine.status(co), "dead")
+  t.same({ coroutine.resume(co) }, { false, "cannot resume dead coroutine" })
+  beside:wait()
+end)
+
+t.test("so it is in coroutines within coroutines, and in those of coroutine.wrap", function()
+  local inner = coroutine.wrap(function(n)
+    while true do
+      flow.sleep(0.001)
+      n = coroutine.yield(n * 10)
+    end
+  end)
+  local outer = coroutine.wrap(function()
+    for i = 1, 3 do coroutine.yield(inner(i) + flow.map({ i }, function(n) return n end)[1]) end
+  end)
+  t.equal(outer() .. " " .. outer() .. " " .. outer(), "11 22 33")
+  local failing = coroutine.wrap(function()
+    flow.sleep(0.001)
+    error "lost"
+  end)
+  local ok, err = pcall(function()
+    failing()
+    return 1
+  end)
   t.equal(ok, false)
-  t.has(err, "this waits: call it inside of a run")
-  for _, fn in ipairs { function() flow.all { print } end, function() flow.spawn(print) end,
-    function() flow.timeout(1, print) end, function() flow.yield() end } do
-    ok, err = coroutine.resume(coroutine.create(fn))
-    t.equal(ok, false)
-    t.has(err, "this waits: call it inside of a run")
+  t.matches(err, "test_flow%.lua:%d+: .*test_flow%.lua:%d+: lost$")
+  local value = {}
+  ok, err = pcall(coroutine.wrap(function() flow.yield() error(value) end))
+  t.ok(not ok and err == value)
+  t.same({ coroutine.resume(coroutine.create(function(...) flow.yield() return ... end), 1, nil, 3, nil) }, { true, 1, nil, 3 })
+end)
+
+t.test("a coroutine that waits is resumed by nobody else", function()
+  local co = coroutine.create(function()
+    flow.sleep(0.02)
+    return "done"
+  end)
+  local first = flow.spawn(function() return select(2, coroutine.resume(co)) end)
+  flow.sleep(0.001)
+  t.same({ coroutine.resume(co) }, { false, "cannot resume non-suspended coroutine" })
+  t.equal(first:wait(), "done")
+end)
+
+t.test("what waits is nobody else's to resume or to close, a fiber's own coroutine too", function()
+  local own
+  local fiber = flow.spawn(function()
+    own = coroutine.running()
+    flow.sleep(0.02)
+    return "whole"
+  end)
+  local co = coroutine.create(function()
+    flow.sleep(0.02)
+    return "done"
+  end)
+  local first = flow.spawn(function() return select(2, coroutine.resume(co)) end)
+  flow.sleep(0.001)
+  for _, one in ipairs { own, co } do
+    t.same({ coroutine.resume(one) }, { false, "cannot resume non-suspended coroutine" })
+    t.equal(coroutine.status(one), "normal")
+    local ok, err = pcall(coroutine.close, one)
+    t.ok(not ok)
+    t.ok(tostring(err):find("cannot close a normal coroutine", 1, true))
   end
+  t.equal(fiber:wait(), "whole")
+  t.equal(first:wait(), "done")
+  t.equal(coroutine.status(co), "dead")
+  t.equal(coroutine.status(coroutine.running()), "running")
+  local open = coroutine.create(coroutine.yield)
+  coroutine.resume(open)
+  t.equal(coroutine.status(open), "suspended")
+  t.ok(coroutine.close(open))
+end)
+
+t.test("a cancel reaches what waits in a coroutine of one's own, and closes it", function()
+  local closed, caught = false, nil
+  local _, err = flow.timeout(0.005, function()
+    local co = coroutine.create(function()
+      local here <close> = setmetatable({}, { __close = function() closed = true end })
+      flow.sleep(100)
+    end)
+    local _, wrong = coroutine.resume(co)
+    caught = wrong
+    flow.sleep(100)
+  end)
+  t.equal(err.code, "timeout")
+  t.ok(closed)
+  t.equal(caught.code, "cancelled")
+  -- one that catches it for ever is given up
+  local stubborn = flow.spawn(function()
+    return coroutine.resume(coroutine.create(function() while true do pcall(flow.sleep, 100) end end))
+  end)
+  flow.sleep(0.001)
+  stubborn:cancel()
+  t.eventually(function() return stubborn:status() == "done" end)
+end)
+
+t.test("across a C function nothing waits, also in a coroutine", function()
+  local ok, err = pcall(table.sort, { 2, 1 }, function()
+    local _, wrong = coroutine.resume(coroutine.create(function() flow.sleep(0.001) end))
+    error(wrong, 0)
+  end)
+  t.equal(ok, false)
+  t.has(err, "this waits")
+  t.raises("coroutine expected", coroutine.resume, 1)
+  t.raises("function expected", coroutine.wrap, 1)
 end)
 
 t.test("coroutines of one's own work as ever inside of a fiber", function()
@@ -672,7 +782,8 @@ t.test("misuse is told with the caller's line, not with one of ours", function()
     t.ok(not ok)
     t.matches(message, "test_flow%.lua:%d+: ")
     t.ok(not message:find "hocket%.internal", message)
-    t.ok(not message:find "hocket/[%l_/]+%.lua:", message)
+    local said = message:gsub("^.-test_flow%.lua:%d+: ", "") -- the place may lie in a folder of that name
+    t.ok(not said:find "hocket/[%l_/]+%.lua:", message)
     for _, name in ipairs { "?", "fn", "original" } do t.lacks(message, ("'%s'"):format(name)) end
   end
 end)

@@ -147,6 +147,34 @@ t.test("what lies in a pool is counted, and that nobody takes it is said", funct
   t.equal(#assert(look()).pools, 0)
 end)
 
+-- The answer of the store may be on its way, or there, when the one who asked is cancelled.
+t.test("a run that was taken by a fiber that is cancelled meanwhile is the next one's", function()
+  local taken = 0
+  for i = 1, 60 do
+    local id = submit "gpu"
+    local row
+    local one = fiber.spawn(function()
+      row = i % 2 == 0 and store.take_next "gpu" or store.take(id)
+      fiber.sleep(10)
+    end)
+    for _ = 1, i % 15 do fiber.sleep(0) end
+    one:cancel()
+    one:join()
+    if row then
+      taken = taken + 1
+    else
+      local deadline = system.wall() + 30
+      repeat
+        row = store.take(id)
+        if not row then fiber.sleep(0.01) end
+      until row or system.wall() > deadline
+      t.ok(row, "nobody can take " .. id)
+    end
+    assert(store.finish(row.id, row.fence, "cancelled"))
+  end
+  t.ok(taken < 60, "none was cancelled in time")
+end)
+
 t.test("who has ended waits for nobody", function()
   local caller = submit "a"
   local row = take "a"

@@ -114,7 +114,10 @@ function doors.acp(_, name, dir)
     if not texts[one.messageId] then order[#order + 1] = one.messageId end
     texts[one.messageId] = (texts[one.messageId] or "") .. one.content.text
   end
-  return texts[order[#order]], order[2] and texts[order[1]] or ""
+  local aside, answer, before = {}, "", ""
+  for _, call in ipairs(c:of "tool_call") do aside[call._meta and call._meta["hocket/commentary"] or ""] = true end
+  for _, id in ipairs(order) do if aside[id] then before = before .. texts[id] else answer = answer .. texts[id] end end
+  return answer, before
 end
 
 function doors.mcp(s, name)

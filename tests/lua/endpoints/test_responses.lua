@@ -15,6 +15,7 @@ return function(q)
   if name then return { text = "I look.", calls = { { name = name, arguments = json.decode(args) } } } end
   if text == "slow" then return { text = "late", latency = 600 } end
   if text == "short" then return { text = "soon", latency = 1 } end
+  if text == "think" then return { reasoning = "I weigh it.", text = "Thought." } end
   if text == "cut" then return { text = "Half of", finish = "length" } end
   if text == "fail" then return { status = 400, error = "no such thing" } end
   local all = {}
@@ -216,6 +217,30 @@ t.test("an item that the server keeps is found by its id, after a restart too", 
     respond(s, { input = { user "One", reference(id), user "Two" } }, 400)
   end
   respond(s, { input = { user "One", { type = "item_reference" }, user "Two" } }, 400)
+end)
+
+t.test("reasoning goes out sealed where the server keeps nothing, or a client asks for that", function()
+  local dir <close> = project()
+  local s <close> = start(dir)
+  local function thought(more)
+    local body = { input = "think" }
+    for name, value in pairs(more) do body[name] = value end
+    local response = respond(s, body)
+    t.equal(response.output[1].type, "reasoning")
+    return response.output[1], response
+  end
+  t.equal(thought({}).encrypted_content, nil)
+  t.equal(type(thought({ include = { "reasoning.encrypted_content" } }).encrypted_content), "string")
+  local one, response = thought { store = false }
+  t.equal(type(one.encrypted_content), "string")
+  local history = { { role = "user", content = "think" }, one, response.output[2], { role = "user", content = "And?" } }
+  t.equal(text_of(respond(s, { input = history, store = false })), "u:think|a:Thought.|u:And?")
+  local streamed
+  for line in s:post("/v1/responses", { model = "guide", input = "think", store = false, stream = true }).body:gmatch "data: ([^\n]+)" do
+    local event = json.decode(line)
+    if type(event) == "table" and event.type == "response.output_item.done" and event.item.type == "reasoning" then streamed = event.item end
+  end
+  t.equal(type(streamed.encrypted_content), "string")
 end)
 
 t.test("a conversation that is made first: its items stand before what is said", function()

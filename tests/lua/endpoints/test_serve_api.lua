@@ -300,6 +300,34 @@ t.test("an approval is answered, and what it is for is shown", function()
   t.equal(io.open(dir.path .. "/made.txt"), nil)
 end)
 
+-- Arguments in place of a call's own which its tool does not take: refused at once, and the question stays open.
+local function refuses_edits(s, id, question)
+  for arguments, path in pairs { ['{"path":7,"content":"x"}'] = "/path: expected string", ['{"path":"made.txt"}'] = '"content" is missing', ["[1]"] = "one JSON object" } do
+    local answer = post(s, ("/api/runs/%s/answers"):format(id), { question = question, text = "edit " .. arguments })
+    t.equal(answer.status, 400, arguments)
+    t.has(answer.value.error.message, path)
+  end
+end
+
+t.test("other arguments for a call are judged at once, whether its run goes on or is parked", function()
+  local dir <close> = project()
+  local id, question
+  do
+    local s <close> = start(dir, "--grace", "0")
+    id = begin(s, "clerk", "go")
+    question = until_state(s, id, "waiting").waiting_for[1].id
+    refuses_edits(s, id, question)
+    t.equal(s:stop().code, 0)
+  end
+  local s <close> = start(dir)
+  t.equal(get(s, "/api/runs/" .. id).value.here, false)
+  refuses_edits(s, id, question)
+  t.equal(get(s, "/api/runs/" .. id).value.state, "parked")
+  t.equal(post(s, ("/api/runs/%s/answers"):format(id), { question = question, text = 'edit {"path":"other.txt","content":"x"}' }).status, 202)
+  until_state(s, id, "done")
+  t.ok(io.open(dir.path .. "/other.txt"))
+end)
+
 t.test("a run is parked, answered days later, and gone on with", function()
   local dir <close> = project()
   local id, question

@@ -16,12 +16,14 @@ local project = {
   ["agents/sim.lua"] = [[
 return function(q)
   if q.system:find "You ask" and q.last.role ~= "tool" then return { calls = { { name = "ask_user", arguments = { question = "Which city?" } } } } end
+  if q.system:find "You file" and q.last.role ~= "tool" then return { calls = { { name = "write_file", arguments = { path = "rain.txt", content = "rain" } } } } end
   if q.system:find "You wait" then return { text = "late", latency = 600 } end
   return { text = "I say: " .. q.last.text, usage = { input = 1000, output = 1000 } }
 end
 ]],
   ["agents/poet.md"] = "---\nname: poet\ndescription: Writes poems\n---\nYou write poems.",
   ["agents/guide.md"] = "---\nname: guide\ndescription: Asks first\ntools: [ask_user]\n---\nYou ask before you answer.",
+  ["agents/clerk.md"] = "---\nname: clerk\ndescription: Writes files\ntools: [write_file]\n---\nYou file what comes.",
   ["agents/slow.md"] = "---\nname: slow\ndescription: Takes long\n---\nYou wait.",
 }
 
@@ -201,6 +203,42 @@ t.test("a run is its token's, the owner's, and of who manages, also after a rest
   t.equal(as(s, boss):post("/api/runs/" .. run .. "/cancel").status, 202)
 end)
 
+t.test("who may answer another's run and not continue it says yes or no to a call: no other arguments, and no always", function()
+  local dir <close> = folder()
+  local ann, helper, boss = token(dir, "ann"), token(dir, "helper", "--scope", "answer"), token(dir, "boss", "--scope", "manage")
+  local more = { 'edit {"path":"evil.txt","content":"x"}', ' edit {"path":"evil.txt","content":"x"}', "always", "Always!", "yes, but elsewhere" }
+  local kept
+  do
+    local s <close> = start(dir, "--approve", "ask")
+    local function say(who, run, text) return as(s, who):post("/api/runs/" .. run .. "/answers", { question = "a1", text = text }) end
+    local mine = begin(s, "clerk")
+    until_state(s, mine, "waiting")
+    for _, text in ipairs(more) do t.equal(say(helper, mine, text).status, 403, text) end
+    t.has(say(helper, mine, more[1]).body, "'manage'")
+    t.equal(state(s, mine), "waiting")
+    t.equal(say(helper, mine, "allow").status, 202)
+    until_state(s, mine, "done")
+    local hers = begin(as(s, ann), "clerk")
+    until_state(s, hers, "waiting")
+    t.equal(say(helper, hers, more[1]).status, 403)
+    t.equal(say(ann, hers, 'edit {"path":"ann.txt","content":"x"}').status, 202)
+    until_state(s, hers, "done")
+    t.ok(fs.info(dir.path .. "/ann.txt") and fs.info(dir.path .. "/rain.txt"))
+    kept = begin(s, "clerk")
+    until_state(s, kept, "waiting")
+    s:stop()
+  end
+  -- in the store, too
+  local s <close> = start(dir, "--approve", "ask")
+  local of = "/api/runs/" .. kept .. "/answers"
+  for _, text in ipairs(more) do t.equal(as(s, helper):post(of, { question = "a1", text = text }).status, 403, text) end
+  t.equal(state(s, kept), "parked")
+  t.equal(as(s, boss):post(of, { question = "a1", text = 'edit {"path":"boss.txt","content":"x"}' }).status, 202)
+  until_state(s, kept, "done")
+  t.ok(fs.info(dir.path .. "/boss.txt"))
+  t.equal(fs.info(dir.path .. "/evil.txt"), nil)
+end)
+
 t.test("serve --all-runs lets every token with the scope run continue all", function()
   local dir <close> = folder()
   local eve = token(dir, "eve")
@@ -268,6 +306,20 @@ t.test("a token runs its agents alone, as often as its rate lets it", function()
   t.equal(answer.status, 429, answer.body)
   t.ok(tonumber(answer.headers["retry-after"]) > 60)
   t.equal(s:post("/v1/chat/completions", { model = "poet", messages = { { role = "user", content = "x" } } }).status, 200)
+end)
+
+t.test("a token of some agents reads no runs of others, whatever its scopes", function()
+  local dir <close> = folder()
+  local ann, all = token(dir, "ann", "--agent", "poet", "--scope", "manage"), token(dir, "all", "--scope", "read-all")
+  local s <close> = start(dir)
+  local run, own = begin(s, "guide"), begin(s, "poet")
+  until_state(s, run, "waiting")
+  until_state(s, own, "done")
+  t.equal(as(s, all):get("/api/runs/" .. run).status, 200)
+  t.equal(as(s, ann):get("/api/runs/" .. own).status, 200)
+  for _, path in ipairs { "", "/records", "/events", "/snapshot", "/files", "/prompts?op=o1" } do t.equal(as(s, ann):get(("/api/runs/%s%s"):format(run, path)).status, 404, path) end
+  t.equal(#as(s, ann):get("/api/runs").value.runs, 1)
+  t.equal(#as(s, ann):get("/api/inbox").value.open, 0)
 end)
 
 t.test("what a token has used of its day counts after a restart, and its runs have what is left", function()
@@ -343,6 +395,19 @@ t.test("no guess, link, foreign or broken file lets anybody in", function()
   local ended = json.decode(whole)
   ended.ends = 1
   try(json.encode(ended), 401)
+end)
+
+t.test("a client's token stands nowhere as it is, and is not in the log", function()
+  local dir <close> = folder()
+  local one = token(dir, "ada", "--agent", "poet")
+  local s <close> = start(dir)
+  begin(as(s, one), "poet")
+  s:stop()
+  local found = assert(process.run { argv = { "grep", "-rlF", one, "." }, cwd = dir.path, sandbox = "limits" })
+  t.equal(found.stdout, "")
+  t.equal(found.code, 1, found.stderr)
+  found = assert(process.run { argv = { "grep", "-rlF", (hocket(dir, "serve", "token", "list", "--json"):match '"id":"([^"]+)"'), "state" }, cwd = dir.path, sandbox = "limits" })
+  t.ok(found.stdout ~= "", "what is looked for would be found")
 end)
 
 t.test("two that make tokens at once both have theirs", function()

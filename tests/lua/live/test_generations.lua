@@ -102,6 +102,14 @@ t.test("a module that a script requires is not deleted, nor broken; once none re
   dir:write("lib/util.lua", "return { word = 'two' }\n")
   t.equal(alive:check().type, "agent_reloaded")
   t.equal(answer(dir.path), "two")
+  for text, part in pairs { ["return {"] = "unexpected symbol", ["error 'boom'\n"] = "boom" } do
+    dir:write("lib/util.lua", text)
+    local broken = alive:check()
+    t.equal(broken.type, "agent_reload_failed")
+    t.equal(broken.file, dir.path .. "/lib/util.lua")
+    t.has(broken.message, part)
+    t.equal(answer(dir.path), "two")
+  end
   os.remove(dir.path .. "/lib/util.lua")
   local event = alive:check()
   t.equal(event.type, "agent_reload_failed")
@@ -149,6 +157,18 @@ t.test("what hocket check says of a project holds for a generation, and .mcp.jso
   t.equal(alive:check().type, "agent_reloaded")
   dir:write(".mcp.json", '{"mcpServers": {"other": {"command": "true"}}}')
   t.has(alive:check().message, "has no server 'notes'")
+end)
+
+t.test("agents of other programs in a hidden folder are part of a generation", function()
+  local dir <close> = project()
+  dir:write(".claude/agents/reader.md", "---\nname: reader\ntools: Read\n---\nRead one.\n")
+  dir:write("agents/critic.md", agent("critic", "Doubt.", "agents: [../.claude/agents]\n"))
+  dir:write("main.lua", here .. "return require('hocket').agents(here .. '/agents').reader.prompt\n")
+  local alive <close> = open(dir)
+  t.equal(answer(dir.path), "Read one.")
+  dir:write(".claude/agents/reader.md", "---\nname: reader\ntools: Read\n---\nRead two.\n")
+  t.equal(alive:check().type, "agent_reloaded")
+  t.equal(answer(dir.path), "Read two.")
 end)
 
 t.test("an agent that a script names is not deleted; with the script's line it is", function()

@@ -150,6 +150,23 @@ test("progress is an event, and dropped tools are a warning", function()
   t.ok(warned)
 end)
 
+test("very many notifications of any kind make few events", function()
+  local flood = fs.real(here .. "/../support/mcp_flood.lua")
+  for _, kind in ipairs { "progress", "message", "tools/list_changed", "resources/list_changed", "prompts/list_changed", "resources/updated", "cancelled", "tasks/status", "elicitation/complete", "x" } do
+    local def = { command = process.launcher(), args = { "run", "-q", "--store", "off", flood, kind .. " 5000" } }
+    local answer, err, events = run(calling "demo__pour", { mcp = { demo = def } })
+    t.has(assert(answer, err and err.message).text, "5000")
+    local of_it, bytes = 0, 0
+    for _, e in ipairs(events) do
+      if e.type == "tool_progress" or e.type == "server_log" then of_it = of_it + 1 end
+      bytes = bytes + #json.encode(e)
+    end
+    t.ok(of_it <= 130, ("%s: %d events"):format(kind, of_it))
+    t.ok(bytes < 100000, ("%s: %d bytes"):format(kind, bytes))
+    servers.close()
+  end
+end)
+
 test("tools that change while an agent is at work: it has them from the next turn on", function()
   for _, mode in ipairs { "modern-changing", "legacy-changing" } do
     local seen, names, told, warned = {}, {}, nil, false
@@ -258,7 +275,7 @@ end
 test("names stand in .mcp.json, beside the agents or in the folder above", function()
   local dir <close> = t.dir()
   write(dir, {
-    [".mcp.json"] = json.encode { mcpServers = { demo = { type = "stdio", command = process.launcher(), args = { "run", "-q", "--store", "off", server, "legacy" }, envFile = "x", unknown = true } } },
+    [".mcp.json"] = json.encode { mcpServers = { demo = { type = "stdio", command = process.launcher(), args = { "run", "-q", "--store", "off", server, "legacy" }, unknown = true } } },
     ["agents/clerk.md"] = "---\nmodel: own/m\nmcp: [demo]\n---\nYou are a clerk.\n",
     ["agents/lost.md"] = "---\nmodel: own/m\nmcp: [demmo]\n---\nYou are a clerk.\n",
   })
@@ -266,6 +283,23 @@ test("names stand in .mcp.json, beside the agents or in the folder above", funct
   local team = hocket.agents(dir.path .. "/agents")
   t.has(assert(hocket.run(team.clerk, "go", { approve = "allow" })).text, "from a file")
   t.fails("agent", "did you mean 'demo'?", hocket.run(team.lost, "go", { approve = "allow" }))
+end)
+
+test("a file of variables reaches the program", function()
+  local dir <close> = t.dir()
+  local started = ("printf '%%s|' \"$KEY\" \"$QUOTED\" \"$BARE\" \"$BOTH\" \"$NONE\" >log; exec '%s' run -q --store off '%s' legacy"):format(process.launcher(), server)
+  write(dir, {
+    [".vscode/mcp.json"] = json.encode { servers = { demo = { command = "sh", args = { "-c", started }, cwd = "${workspaceFolder}", envFile = "${workspaceFolder}/.env", env = { BOTH = "entry" } } } },
+    [".env"] = "\239\187\191# keys\r\nKEY=sk-from-the-file\r\nexport QUOTED='a # b'\nBARE= x y  # why\nBOTH=file\n1BAD=x\nnonsense\n",
+    ["agents/clerk.md"] = "---\nmodel: own/m\nmcp: [demo]\n---\nYou are a clerk.\n",
+  })
+  own(calling("demo__echo", { text = "from a file" }))
+  local clerk = hocket.agents(dir.path .. "/agents").clerk
+  t.has(assert(hocket.run(clerk, "go", { approve = "allow" })).text, "from a file")
+  t.equal(fs.read(dir.path .. "/log"), "sk-from-the-file|a # b|x y|entry||")
+  write(dir, { [".vscode/mcp.json"] = json.encode { servers = { other = { command = "sh", args = { "-c", started }, envFile = "missing.env" } } },
+    ["agents/clerk.md"] = "---\nmodel: own/m\nmcp: [other]\n---\nYou are a clerk.\n" })
+  t.fails("not_found", "MCP server 'other': its envFile missing.env cannot be read: there is no file " .. dir.path .. "/agents/../.vscode/missing.env", hocket.run(hocket.agents(dir.path .. "/agents").clerk, "go", { approve = "allow" }))
 end)
 
 test("what a file of servers says to narrow one holds", function()

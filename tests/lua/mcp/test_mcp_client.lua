@@ -26,6 +26,21 @@ local function text(result)
   return result.content[1].text
 end
 
+t.test("a result without what it has to have is an error, and never an empty one", function()
+  with("odd-results", nil, function(c)
+    t.fails("server", "the result of 'nothing' has no list 'content'", c:call "nothing")
+    t.fails("server", "has no list 'content'", c:call "no_list")
+    t.equal(assert(c:call "structured").structuredContent.n, 7)
+    t.equal(#assert(c:call "no_words").content, 0)
+    t.fails("server", "has no list 'contents'", c:read "file:///x")
+    t.fails("server", "the prompt 'x' has no list 'messages'", c:prompt "x")
+  end)
+  with("legacy", nil, function(c)
+    t.equal(assert(c:read "file:///x")[1].text, "read")
+    t.equal(#assert(c:prompt "x").messages, 0)
+  end)
+end)
+
 for _, era in ipairs { "modern", "legacy" } do
   t.test(era .. ": what a server offers, and calls", function()
     with(era, nil, function(c)

@@ -200,8 +200,9 @@ for _, era in ipairs { "modern", "legacy" } do
 end
 
 test_of("document and board of a run can be read, and found by its id", function()
+  local dir <close> = t.dir()
   local c = assert(client.connect { name = "ours", process = { argv = { process.launcher(), "mcp", "serve", "--model", "sim", "--trust", travel },
-    env = { "PATH=/usr/bin:/bin", "HOME=/nonexistent" }, cwd = "/tmp", sandbox = "limits", network = true, sockets = true } })
+    env = { "PATH=/usr/bin:/bin", "HOME=" .. dir.path }, cwd = "/tmp", sandbox = "limits", network = true, sockets = true } })
   local closing <close> = setmetatable({}, { __close = function() c:close() end })
   local result = assert(c:call(assert(c:tools())[1].name, { input = "Two days in Lisbon" }))
   local links = {}

@@ -70,6 +70,20 @@ t.test("the next model is asked, and a race is won by a whole answer", function(
   t.equal(assert(llm.race { worse.id, better.id, history = support.history(), request = { retries = 0 } }).text, "whole")
 end)
 
+t.test("models that could not be resolved are among those that were given up, in their order", function()
+  local bad = broken("broken-off", 99)
+  local worse <close> = model.serve(bad)
+  local better <close> = model.serve(function() return "whole" end)
+  local hocket = require "hocket"
+  local agent = hocket.agent { name = "a", prompt = "x", model = { "nowhere/x", worse.id, better.id }, retries = 0 }
+  local reply = assert(hocket.run(agent, "Hello"))
+  t.equal(reply.text, "whole")
+  t.same({ reply.fallbacks[1].from, reply.fallbacks[1].to, reply.fallbacks[2].from, reply.fallbacks[2].to }, { "nowhere/x", worse.id, worse.id, better.id })
+  t.has(reply.fallbacks[1].message, "nowhere")
+  reply = assert(hocket.run(hocket.agent { name = "b", prompt = "x", model = { "nowhere/x", better.id } }, "Hello"))
+  t.equal(#reply.fallbacks, 1)
+end)
+
 t.test("half an answer that was handed out is not said twice, and still fails", function()
   local script, seen = broken("broken-off", 99)
   local m <close> = model.serve(script)

@@ -1,10 +1,15 @@
 --- Known servers behind any base URL: who they are, what follows from that, and that hosted providers are not asked.
 local t = require "harness"
+local edition = require "hocket.internal.base.edition"
 local hocket = require "hocket"
 local json = require "hocket.json"
+local kept = require "hocket.internal.core.kept"
 local known_server = require "hocket.internal.models.known_server"
 local model = require "model"
+local orchestrate = require "hocket.orchestrate"
 local providers = require "hocket.providers"
+local runner = require "hocket.internal.runner.run_agent"
+local runs = require "hocket.internal.run.run"
 require "hocket.internal.runner.builtins"
 
 local answer = json.encode { choices = { { message = { role = "assistant", content = "fine" }, finish_reason = "stop" } }, usage = { prompt_tokens = 5, completion_tokens = 1 } }
@@ -83,8 +88,12 @@ t.test("a model is asked as its server wants it, and has the window that this sa
   end
 end)
 
+local function tool(name)
+  return hocket.tool { name = name, description = "x", run = function() return "seen" end }
+end
+
 t.test("tool_choice: what is called first, as the server takes it", function()
-  local look = hocket.tool { name = "look", description = "x", run = function() return "seen" end }
+  local look = tool "look"
   local function first(says, choice)
     local m <close>, calls = playing(says)
     assert(hocket.run(hocket.agent { name = "a", prompt = "p", model = m.id, tools = { look }, tool_choice = choice }, "go"))
@@ -105,6 +114,65 @@ t.test("tool_choice: what is called first, as the server takes it", function()
   t.same(choices, { '"required"', '"free"' })
   t.fails("agent", "tool_choice 'nothing': it has no such tool", hocket.run(hocket.agent { name = "a", prompt = "p", model = m.id, tools = { look }, tool_choice = "nothing" }, "go"))
   t.fails("agent", "tool_choice 'required': it has no tools", hocket.run(hocket.agent { name = "a", prompt = "p", model = m.id, tool_choice = "required" }, "go"))
+end)
+
+t.test("a tool_choice that a caller withholds is left out; runs of the first three editions ended there", function()
+  local look, see = tool "look", tool "see"
+  local function first(choice, allowed, edition_now)
+    local m <close>, calls = playing {}
+    kept.edition(edition_now)
+    local back <close> = setmetatable({}, { __close = function() kept.edition(edition.NOW) end })
+    local one = hocket.agent { name = "a", prompt = "p", model = m.id, tools = { look, see }, tool_choice = choice }
+    local reply, err = runner.workflow(runs.new { id = "t", edition = edition_now }, "", function() return orchestrate.call(one, "go", { allowed = allowed }) end)
+    return calls[1], reply, err
+  end
+  local call, reply = first("look", { see = true }, edition.NOW)
+  t.equal(reply.text, "fine")
+  t.same({ call.tool_choice, #call.tools }, { nil, 1 })
+  call, reply = first("required", {}, edition.NOW)
+  t.equal(reply.text, "fine")
+  t.same({ call.tool_choice, call.tools }, {})
+  t.same(first("look", { look = true }, edition.NOW).tool_choice, { type = "function", ["function"] = { name = "look" } })
+  t.equal(first("required", { see = true }, edition.NOW).tool_choice, "required")
+  t.fails("agent", "tool_choice 'look': it has no such tool", select(2, first("look", { see = true }, 3)))
+  t.fails("agent", "tool_choice 'required': it has no tools", select(2, first("required", {}, 3)))
+end)
+
+-- A text without an end would be written until the window is full: some servers let no model stop before the schema is done.
+t.test("free text has a bound where a server holds its model to a schema", function()
+  local function first(says, ask)
+    local m <close>, calls = playing(says)
+    ask(m.id:match "^[^/]+" .. "/small")
+    return calls[1]
+  end
+  local free = 0
+  local function check(schema, place)
+    if schema.type == "string" and not schema.enum then
+      free = free + 1
+      t.ok(schema.maxLength, place)
+    end
+    for name, inner in pairs(schema.properties or {}) do
+      if name ~= "response" then check(inner, place .. "." .. name) end -- the answer itself: `max_tokens` ends it
+    end
+    if schema.items then check(schema.items, place .. "[]") end
+  end
+  local built_in = require("hocket.agent").built_in()
+  local function judge(id) hocket.run(built_in.judge, "go", { model = id }) end
+  local function own(id) hocket.run(hocket.agent { name = "a", prompt = "p", max_tokens = 9, output = { type = "object", properties = { x = { type = "string" } } } }, "go", { model = id }) end
+  local function planned(id)
+    local spec = { name = "web", description = "Searches", prompt = "p", model = id }
+    runner.workflow(runs.new { id = "t" }, "", function()
+      return hocket.patterns.planner.run { request = "go", team = { planner = built_in.planner, web = hocket.agent(spec), conversation = built_in.conversation }, model = id }
+    end)
+  end
+  for name, ask in pairs { judge = judge, planner = planned } do
+    local call = first(servers[1][2], ask)
+    t.equal(call.max_tokens, 4096, name)
+    check(call.response_format.json_schema.schema, name)
+    t.equal(first(servers[8][2], ask).max_tokens, nil, name .. ": a server that is not known")
+  end
+  t.ok(free >= 5, free)
+  t.equal(first(servers[1][2], own).max_tokens, 9)
 end)
 
 t.test("a window that is too small for the prompt is refused before the first call, with the reason", function()

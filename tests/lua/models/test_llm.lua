@@ -138,6 +138,58 @@ t.test("leaves out what a model does not take, and says so once", function()
   t.equal(#said, 6)
 end)
 
+t.test("a call that a model does not let be forced is asked for freely, and that none is called stays", function()
+  for _, words in ipairs { "deepseek-reasoner does not support this tool_choice", "Thinking may not be enabled when tool_choice forces tool use.",
+    "The tool_choice parameter does not support being set to required or object in thinking mode", "tool_choice 'required' is incompatible with thinking enabled" } do
+    local s <close> = serve(function(l, http)
+      local choice = json.decode(http.body).tool_choice
+      if choice and choice ~= "none" then return refuse(l, http, 400, nil, { message = words }) end
+      whole(l, http, "good")
+    end)
+    local tools = '[{"name":"look","description":"x","parameters":{"type":"object","properties":{}}}]'
+    t.ok(call(s.name .. "/m", { tools = tools, tool_choice = "required" }))
+    t.ok(call(s.name .. "/m", { tools = tools, tool_choice = "look" }))
+    t.equal(s.n, 3, "it was forced again")
+    t.ok(call(s.name .. "/m", { tools = tools, tool_choice = "none" }))
+    t.equal(s.bodies[4].tool_choice, "none")
+  end
+end)
+
+t.test("the value none is refused once, like any other: what goes on being refused is an error", function()
+  local function refusing(field, words)
+    return serve(function(l, http, n)
+      if n <= 5 and json.decode(http.body)[field] ~= nil then return refuse(l, http, 400, nil, { message = words }) end
+      whole(l, http, "good")
+    end)
+  end
+  local s <close> = refusing("reasoning_effort", "Unsupported value: 'reasoning_effort' does not support 'none' with this model.")
+  t.ok(call(s.name .. "/m", { reasoning = "none" }))
+  t.equal(s.n, 2, "it was asked again with what it does not take")
+  t.equal(s.bodies[2].reasoning_effort, nil)
+
+  local other <close> = refusing("tool_choice", "tool_choice is not supported")
+  local tools = '[{"name":"look","description":"x","parameters":{"type":"object","properties":{}}}]'
+  t.fails("http", "not supported", call(other.name .. "/m", { tools = tools, tool_choice = "none" }))
+  t.equal(other.n, 1, "it was asked again, with the same request")
+end)
+
+t.test("runs of the first two editions retry after the refusals that they knew", function()
+  local kept = require "hocket.internal.core.kept"
+  local function asked(edition)
+    kept.edition(edition)
+    local over <close> = setmetatable({}, { __close = function() kept.edition(require("hocket.internal.base.edition").NOW) end })
+    local counts = {}
+    for i, case in ipairs { { "temperature", "temperature is not supported" }, { "temperature", "temperature is incompatible with thinking" }, { "tool_choice", "unsupported tool_choice" } } do
+      local s <close> = picky { case }
+      call(s.name .. "/m", { temperature = 0, tools = '[{"name":"look","description":"x","parameters":{"type":"object","properties":{}}}]', tool_choice = "required" })
+      counts[i] = s.n
+    end
+    return counts
+  end
+  if kept.here() then t.same(asked(2), { 2, 1, 1 }) end
+  t.same(asked(3), { 2, 2, 2 })
+end)
+
 t.test("a turn that is prepared once leaves it out in all its calls, side by side too", function()
   local s <close> = picky { { "temperature", "`temperature` is deprecated for this model." } }
   local request = askers.prepare { temperature = 0, stream = false }

@@ -15,7 +15,7 @@ t.test("what is wrong is said with its line", function()
     { "sandbx: x", "p:1: unknown key 'sandbx': did you mean 'sandbox'?" }, { "# a\n\nmax_turns: 0", "p:3: 'max_turns' has to be a whole number" },
     { "max_turns: '5'", "p:1:" }, { "budget: {cost: -1}", "p:1: 'budget'" }, { "budget: 5", "p:1:" }, { "budget: {coins: 1}", "p:1:" }, { "timeout: .nan", "p:1:" },
     { "serve: 1", "p:1:" }, { "serve:\n  all_runs: true", "p:2: 'all_runs' has to be false" }, { "serve: {port: 1}", "p:1: unknown key 'port'" }, { "key_commands: true", "p:1:" },
-    { "key_commands: [gcloud]", "p:1:" }, { "trust: [agents]", "p:1:" }, { "trust: yes", "p:1:" }, { "models: {a: 1}", "p:1:" }, { "models: [1]", "p:1:" }, { 'hosts: "a\\nb"', "p:1:" },
+    { "key_commands: [gcloud]", "p:1:" }, { "sandbox_paths: [srv]", "p:1: 'sandbox_paths' has to be a list of folders" }, { "sandbox_paths: false", "p:1:" }, { "trust: [agents]", "p:1:" }, { "trust: yes", "p:1:" }, { "models: {a: 1}", "p:1:" }, { "models: [1]", "p:1:" }, { 'hosts: "a\\nb"', "p:1:" },
     { "approve: {a: b}", "p:1:" }, { "sandbox: strong", "p:1:" }, { "network: true", "p:1:" }, { "from: {}", "p:1: unknown key 'from'" }, { "x", "p:1: a policy is keys" }, { "[1]", "p:1:" },
     { "approve: ask\napprove: allow", "p:2:" }, { "a: &x 1", "p:1:" }, { "retention_days: 0.5", "p:1:" }, { "listen: [a]", "p:1: unknown key 'listen'" },
   }
@@ -38,7 +38,7 @@ local values = {
   approve = { "ask", "deny", "[allow, 'execute_command=deny']" }, sandbox = { "best", "limits", "required", "landlock", "bubblewrap" }, network = { "all", "none", "[a.example, b.example]", "[b.example]" },
   hosts = { "['*.example']", "[a.example, c.test]", "[]" }, trust = { "ask", "none", "[/srv]", "[/srv/agents, /opt]", "[/]" }, models = { "['a/*']", "[a/x, b/y]", "[]" }, providers = { "[a]", "[a, b]", "[]" },
   budget = { "{cost: 1}", "{cost: 5, tokens: 10}", "{tokens: 0}" }, max_turns = { "1", "7" }, timeout = { "0", "9.5" }, jobs = { "2", "30" },
-  key_commands = { "false", "[/a]", "[/a, /b]" }, retention_days = { "1", "30" }, serve = { "{listen: [127.0.0.1]}", "{no_token: false}", "{all_runs: false, listen: ['::1', 127.0.0.1]}" },
+  key_commands = { "false", "[/a]", "[/a, /b]" }, sandbox_paths = { "[]", "[/srv]", "[/srv/agents, /opt]", "[/]" }, retention_days = { "1", "30" }, serve = { "{listen: [127.0.0.1]}", "{no_token: false}", "{all_runs: false, listen: ['::1', 127.0.0.1]}" },
 }
 local keys = {}
 for name in pairs(values) do keys[#keys + 1] = name end
@@ -64,6 +64,7 @@ local function answers(list)
   for _, path in ipairs { "/srv/agents/x", "/srv", "/opt/y", "/srvx", "/home" } do
     local asks, refused = machine_policy.trust(path)
     ask("code " .. path, not refused)
+    ask("opened " .. path, #machine_policy.opened(path, nil, function(p) return p end) == 1)
     ask("code unasked " .. path, not refused and not asks)
   end
   for _, program in ipairs { "/a", "/b", "/c" } do ask("key " .. program, machine_policy.key_command(program)) end

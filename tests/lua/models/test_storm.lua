@@ -17,8 +17,9 @@ local CALLS, PER_SECOND = full and 1000 or 2000, full and 20 or 200
 --- What was under way when the refusal was written may still arrive for so many turns of the loop, in
 --- which the refusal is read. Not seconds: a machine with much else to do may take many for one turn.
 local UNDER_WAY = 20
---- Seconds for one turn of the loop after which the machine was at something else.
-local HELD_UP = 0.1
+--- Seconds for one turn of the loop after which the machine was at something else: beside eight other processes the turns of 20 to 100 ms
+--- are a tenth of the time, and each lets calls out that the refusal would have stopped.
+local HELD_UP = 0.02
 
 local ok_body = json.encode {
   id = "x", object = "chat.completion", model = "m", usage = { prompt_tokens = 10, completion_tokens = 2 },

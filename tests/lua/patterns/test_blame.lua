@@ -18,7 +18,7 @@ local how, kind
 -- Who delegates, who hands out tasks and who works: by the prompt.
 local roles = {
   z = function() return ends[how].reply end,
-  lead = function(q) return q.last.role == "tool" and "Without it." or { calls = { { name = "delegate", arguments = { agent_name = "x", prompt = "go" } } } } end,
+  lead = function(q) return q.last.role == "tool" and "Without it." or { calls = { { name = "delegate", arguments = { agent_name = q.system:match "lead of (%w+)" or "x", prompt = "go" } } } } end,
   editor = function(q)
     if q.last.role ~= "tool" then return { calls = { { name = "create_tasks", arguments = { tasks = { { text = "all", assigned_to = "x" } } } } } } end
     return #q.messages < 5 and { calls = { { name = "call_x", arguments = { task_ids = { 1 }, message = "go" } } } } or "Without it."
@@ -61,7 +61,7 @@ for chain, x in pairs(chains) do
         local answer = assert(hocket.run(team[who], "go"))
         t.equal(#answer.partial, 1, who)
         local one = answer.partial[1]
-        t.same({ one.agent, table.concat(one.path, " ") }, { "z", "x y z" })
+        t.same({ one.agent, table.concat(one.path, " ") }, { "z", who .. " x y z" })
         t.matches(one.error, "x %-> y")
         t.has(one.error, want.says)
       end
@@ -77,6 +77,26 @@ for chain, x in pairs(chains) do
     end)
   end
 end
+
+-- a -> b -> z, each by its tool delegate: b and a answer without it.
+t.test("in a chain of delegates the path leads to who failed", function()
+  for name, want in pairs(ends) do
+    how, kind = name, "delegates"
+    local team = {}
+    for _, member in ipairs { { "z" }, { "b", "z" }, { "a", "b" } } do
+      local to = member[2]
+      hocket.agent { name = member[1], description = "x", prompt = to and ("I am lead of %s."):format(to) or "I am z.", model = "blame/m", retries = 0, tools = to and { "delegate" } or nil, agents = to and { to } or nil, team = team }
+    end
+    local reply = assert(hocket.run(team.a, "go"))
+    t.equal(reply.text, "Without it.")
+    t.equal(#reply.partial, 1)
+    local one = reply.partial[1]
+    t.same({ one.agent, one.code, table.concat(one.path, " ") }, { "z", want.code, "a b z" })
+    t.has(one.error, want.says)
+    one = assert(hocket.run(team.b, "go")).partial[1]
+    t.same({ one.agent, one.path }, { "z" }) -- the run's agent called it itself
+  end
+end)
 
 t.test("the result of a run, and its event", function()
   local dir <close> = t.dir()

@@ -34,6 +34,35 @@ t.test("handoff and advisors: first the advice, then the agent, then who comes n
   t.equal(run:usage().calls, 4)
 end)
 
+t.test("notes on frames stand in the system prompt or before the frames: small models answer what stands last", function()
+  local fence = require "hocket.fence"
+  local asked = p.play {
+    r = { calls = { call("route_to", { agent = "x", reason = "so", message = "The user is in a hurry" }) } },
+    m = function(q) return votes(q) end, n = function(q) return votes(q) end,
+    d = function(q)
+      return q.last.role == "tool" and "done" or { calls = { call("delegate_to_agent", { agent_name = "x", task = "Look", context = "It is blue" }) } }
+    end,
+  }
+  local agents = p.agents {
+    a = { advisors = { "y" }, handoff = "b" }, b = {}, r = { router = true, agents = { "x", "y" } }, x = {}, y = {}, team = { team = { "m", "n" } },
+    m = {}, n = {}, d = { tools = { "delegate_to_agent" }, agents = { "x" } },
+  }
+  local framed = 0
+  for _, name in ipairs { "a", "r", "team", "d" } do p.run(agents[name], "Do it") end
+  for name, requests in pairs(asked) do
+    for _, request in ipairs(requests) do
+      local text = request.last.text
+      t.equal(text:match "never an instruction[^\n]*%s*$", nil, name .. ": " .. text)
+      if request.last.role == "user" and text:find("</", 1, true) then
+        framed = framed + 1
+        local _, times = (request.system .. text):gsub(fence.note:gsub("%p", "%%%0"), "")
+        t.ok(times == 1 and request.system:find(fence.note, 1, true) or text:find("What stands in <", 1, true), name .. " is not told of its frames: " .. text)
+      end
+    end
+  end
+  t.ok(framed >= 6, framed)
+end)
+
 t.test("router and handoff: the target with its own handoffs, then the router's own, never skipped", function()
   local asked = p.play { r = route "x" }
   local agents = p.agents { r = { router = true, agents = { "x", "y" }, handoff = "last" }, x = { handoff = "x2" }, x2 = {}, y = {}, last = {} }

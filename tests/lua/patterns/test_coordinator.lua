@@ -445,7 +445,7 @@ end)
 -- ---- Outcomes ------------------------------------------------------------------------------------
 
 t.test("a report of a failure is one, however it is written; a report about failures is none", function()
-  local outcome = require "hocket.internal.patterns.outcome"
+  local outcome = require "hocket.patterns.outcome"
   for text, reason in pairs {
     ["FAILED: no access"] = "no access", ["failed: no access"] = "no access", ["FAILED - no access"] = "no access", ["Failed \u{2014} no access"] = "no access",
     ["**FAILED:** no access"] = "no access", ["# FAILED\nno access"] = "no access", ["Task FAILED"] = "the specialist reported a failure",

@@ -3,6 +3,8 @@ local flow = require "hocket.flow"
 local hocket = require "hocket"
 local json = require "hocket.json"
 local model = require "model"
+local orchestrate = require "hocket.orchestrate"
+local scripted = require "scripted"
 
 -- ---- A team whose models are scripts --------------------------------------------------------
 
@@ -149,6 +151,56 @@ t.test("plan, dispatch, write, consolidate, answer", function()
   end
   t.equal(#r.last.document_versions, 4)
   t.ok(r.last.usage.calls >= 15)
+end)
+
+-- What the lead had to call in each of its turns.
+local function forced_in(requests)
+  local list = {}
+  for _, request in ipairs(requests) do
+    local choice = request.raw.tool_choice
+    if request.tools.create_tasks then list[#list + 1] = type(choice) == "table" and choice["function"].name or choice or "free" end
+  end
+  return table.concat(list, " ")
+end
+
+local function forced(scripts, fields, options)
+  return forced_in(run(scripts, fields, options).requests)
+end
+
+t.test("whoever has new tasks is sent to work next: the dispatch is forced, once", function()
+  local one = { calls = { call("create_tasks", { tasks = { two[1] } }) } }
+  local food = { calls = { call("call_food", { task_ids = { 1 }, message = "Task 1" }) } }
+  t.equal(forced { lead = lead(dispatch_both, "answer") }, "free required free")
+  t.equal(forced { lead = { one, food, "answer" } }, "free call_food free", "one specialist is named")
+  t.equal(forced { lead = lead({ calls = { call "get_plan_status" } }, dispatch_both, "answer") }, "free required free free")
+  t.equal(forced { lead = { one, one, food, "answer" } }, "free call_food free free", "not twice in a row")
+  t.equal(forced { lead = { "Good morning!" } }, "free")
+  t.equal(forced { lead = { { calls = { call "create_tasks" } }, "answer" } }, "free free", "nothing was planned")
+  t.equal(forced({ lead = { one, "the plan" } }, { approve_plan = true }), "free free", "nobody approved it")
+  local m <close> = serve { lead = { one, "the plan" } }
+  scripted.run(function() return orchestrate.call(new_team(), "Two days in Porto", { model = m.id, allowed = { create_tasks = true } }) end)
+  t.equal(forced_in(m.requests), "free free", "its caller withholds the dispatch")
+end)
+
+t.test("slots stand in the order that they were declared in, whenever they were written", function()
+  local function write(part) return call("write_section", { day = 1, part = part, content = part }) end
+  local r = run({ lead = lead({ calls = { call("call_food", { task_ids = { 1 }, message = "go" }) } }, "done"),
+    food = { { calls = { write "morning" } }, { calls = { write "evening" } }, { calls = { write "general" } }, "done" }, sights = { "done" } })
+  local places = {}
+  for i, event in ipairs(of(r, "document_updated")) do places[i] = json.encode(event.place) end
+  t.same(places, { "[1,1]", "[1,2]", "[1,0]" })
+  local function order_in(tell_places)
+    local story = require("hocket.internal.commands.story").new()
+    for _, event in ipairs(r.events) do
+      if not tell_places then event.place = nil end
+      story:take { seq = event.seq, json = json.encode(event) }
+    end
+    local order = {}
+    for i, slot in ipairs(story:result().documents[1].slots) do order[i] = slot.slot.part end
+    return table.concat(order, " ")
+  end
+  t.equal(order_in(true), "general morning evening")
+  t.equal(order_in(false), "morning evening general", "records of older runs do not tell it")
 end)
 
 t.test("all twelve events come, in a sensible order", function()

@@ -5,6 +5,8 @@ local p = require "patterns_support"
 local hocket = require "hocket"
 local json = require "hocket.json"
 local model = require "model"
+local runner = require "hocket.internal.runner.run_agent"
+local runs = require "hocket.internal.run.run"
 
 local function route(agent, more)
   local arguments = { agent = agent, reason = "it fits" }
@@ -36,6 +38,26 @@ t.test("one turn, one tool; the chosen agent gets the request as it was", functi
   t.equal(routed.reason, "it fits")
   t.equal(s.events(run, "agent_started")[1].trigger, "route")
   t.equal(run:usage().calls, 2)
+end)
+
+t.test("requests at once, by the same tool: each goes where its own router says", function()
+  local flow = require "hocket.flow"
+  p.play { desk = function(request)
+    local asked = request.messages[1].text
+    return route(asked:find "contract" and "legal" or asked:find "sports" and "nobody" or "billing")
+  end }
+  local agents = desk()
+  local texts = { "My contract", "My invoice", "the sports", "Another contract" }
+  local replies, errors
+  s.run(function()
+    replies, errors = flow.map(texts, function(text) return hocket.run(agents.desk, text) end)
+    return { text = "" }
+  end)
+  t.equal(replies[1].agent, "legal")
+  t.equal(replies[2].agent, "billing")
+  t.equal(replies[4].agent, "legal")
+  t.equal(replies[3], nil, "its own mistakes, and no one else's, end it")
+  t.has(errors[3].message, "chose no agent")
 end)
 
 -- A server that holds its models to a schema: Ollama's protocol says that it is one.
@@ -76,6 +98,8 @@ t.test("a value that is no choice is told once, then the fallback answers", func
   t.equal(p.run(desk({ fallback = "billing", model = other.id }).desk).agent, "billing")
   local third <close> = answers { "Billing.", "Billing!" }
   t.fails("model", "desk chose no agent", p.run(desk({ model = third.id }).desk))
+  local fourth <close> = answers { "", "" }
+  t.equal(p.run(desk({ fallback = "billing", model = fourth.id }).desk).agent, "billing")
 end)
 
 t.test("a message for the target stands in a frame beside the untouched request", function()
@@ -98,7 +122,29 @@ t.test("a router that has one turn left chooses in it, and whom it chose is refu
   local asked = p.play { desk = route "legal" }
   local reply, err = p.run(desk({ budget = { turns = 1 } }).desk)
   t.fails("budget", "desk -> legal (router): the budget of desk is used up: 1 turn", reply, err)
-  t.equal(asked.desk[1].raw.tool_choice, nil)
+  t.equal(asked.desk[1].raw.tool_choice["function"].name, "route_to")
+end)
+
+-- What each of the router's turns had to call.
+local function forced(more, part, options)
+  local asked, list = p.play { desk = part or route "legal" }, {}
+  s.run(function() return hocket.run(desk(more).desk, "Is this lawful?") end, options)
+  for i, one in ipairs(asked.desk) do
+    local choice = one.raw.tool_choice
+    list[i] = type(choice) == "table" and choice["function"].name or choice or "free"
+  end
+  return table.concat(list, " ")
+end
+
+t.test("the call of route_to is forced, in each turn where nothing else can be done", function()
+  t.equal(forced(), "route_to")
+  t.equal(forced({}, function(r) return r.turn == 1 and "Legal, I think." or route "legal" end), "route_to route_to")
+  hocket.tool.set("look_up", function() return hocket.tool { name = "look_up", description = "Look", run = function() return "seen" end } end)
+  local function looks(r) return r.turn < 3 and { calls = { s.call "look_up" } } or route "legal" end
+  t.equal(forced({ tools = { "look_up" }, max_turns = 3 }, looks), "free free route_to")
+  t.equal(forced { reasoning = "low" }, "free", "it is to think first")
+  t.equal(forced { reasoning = "none" }, "route_to")
+  t.equal(forced({}, nil, { edition = 2 }), "free", "a run that began before")
 end)
 
 t.test("a wrong choice is told once, and made good", function()
@@ -121,6 +167,8 @@ local wrongs = {
   twice_wrong = function() return route "sales" end,
   never = function() return "I would rather answer myself." end,
   wrong_then_never = function(r) return r.turn == 1 and route "sales" or "Well." end,
+  nothing = function() return "" end,
+  blank = function() return " \n" end,
   no_json = function() return { calls = { { name = "route_to", arguments = "{agent" } } } end,
   other_tool = function() return { calls = { s.call("answer") } } end,
 }
@@ -143,6 +191,17 @@ for name, part in pairs(wrongs) do
     t.equal(asked.legal, nil)
   end)
 end
+
+t.test("a run of the first two editions fails as it did where the router answers nothing", function()
+  for edition = 1, 2 do
+    p.play { desk = "" }
+    local agents = desk { fallback = "legal" }
+    local run = runs.new { id = "old", options = {}, edition = edition }
+    local reply, err = runner.workflow(run, "", function() return hocket.run(agents.desk, "Help") end)
+    t.fails("model", "answered with nothing, twice", reply, err)
+    t.equal(#s.events(run, "routed"), 0)
+  end
+end)
 
 t.test("of two choices in one turn the first valid one counts", function()
   p.play { desk = { calls = { s.call("route_to", { agent = "sales", reason = "?" }), s.call("route_to", { agent = "legal", reason = "law" }),

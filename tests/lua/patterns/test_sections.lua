@@ -3,8 +3,9 @@
 local t = require "harness"
 local s = require "scripted"
 local hocket = require "hocket"
-local pages = require "hocket.internal.patterns.pages"
-local reading = require "hocket.internal.patterns.reading"
+local json = require "hocket.json"
+local pages = require "hocket.patterns.facilitator.pages"
+local reading = require "hocket.patterns.facilitator.reading"
 
 local dimensions = { { "day", "integer" }, { "part", { "general", "morning", "evening" } } }
 local morning = { day = 1, part = "morning" }
@@ -79,6 +80,35 @@ t.test("pages have every byte of every entry, and no more than they may", functi
     end
     for version = 1, 7 do t.equal(seen[version], "whole") end
   end
+end)
+
+t.test("the only slot of a document is not asked for: tools do not declare it, and fill it in", function()
+  local edition = require "hocket.internal.base.edition"
+  local kept = require "hocket.internal.core.kept"
+  local doc, declared = hocket.document { { "section", { "general" } }, { "day", "integer", { 1, 3 } } }, nil
+  assert(doc:append({ section = "general", day = 2 }, "w", "a draft"))
+  local told = lead(doc, {
+    function(request)
+      declared = request.tools
+      return s.call("read_document", { day = 2 })
+    end,
+    s.call("consolidate_section", { day = 2, content = "whole" }),
+    s.call("consolidate_section", { section = "other", day = 2, content = "x" }),
+  })
+  t.same(declared.read_document.parameters, json.decode [[{"type":"object","properties":{"day":{"type":"integer","minimum":1,"maximum":3,"description":"day, 0 for general"},"page":{"type":"integer"}}}]])
+  t.same(declared.consolidate_section.parameters.required, { "day", "content" })
+  t.equal(declared.consolidate_section.parameters.properties.section, nil)
+  t.has(told[1], "a draft")
+  t.has(told[2], "consolidated")
+  t.has(told[3], "section")
+  t.has(doc:render(), "whole")
+  t.lacks(doc:render(), "a draft")
+  if not kept.edition() then return end
+  kept.edition(3)
+  lead(doc, { function(request) declared = request.tools end })
+  kept.edition(edition.NOW)
+  t.same(declared.consolidate_section.parameters.required, { "section", "day", "content" })
+  t.equal(declared.read_document.parameters.properties.page.minimum, 1)
 end)
 
 t.test("a page says where it goes on, and of which slot it is", function()
@@ -195,14 +225,14 @@ end)
 t.test("one's own merged text is known as long as its call is there", function()
   local doc = document_of("food: fish")
   local steps = { read(), merge "ONE", merge "TWO" }
-  fill(steps, 4, 22)
-  steps[23], steps[24], steps[25] = merge "THREE", read(), merge "FOUR"
+  fill(steps, 4, 24)
+  steps[25], steps[26], steps[27] = merge "THREE", read(), merge "FOUR"
   local told, run = lead(doc, steps, small)
   t.equal(told[3], "consolidated (version 3) in the place of your own text of version 2")
   t.ok(#s.events(run, "compaction_finished") > 0)
-  t.has(told[23], "consolidated (version 4). Beside it stands what you had not read: lead (merged, version 3)")
-  t.lacks(told[23], "CONFLICT")
-  t.equal(told[25], "consolidated (version 5)")
+  t.has(told[25], "consolidated (version 4). Beside it stands what you had not read: lead (merged, version 3)")
+  t.lacks(told[25], "CONFLICT")
+  t.equal(told[27], "consolidated (version 5)")
   t.same({ #slot_of(doc), slot_of(doc)[1].content }, { 1, "FOUR" })
 end)
 

@@ -51,6 +51,42 @@ t.test("a question that nobody answers is told to be over", function()
   t.equal(s.events(made, "question_withdrawn")[1].id, "q1")
 end)
 
+t.test("a question has words", function()
+  s.run(function(run)
+    for _, bad in ipairs { "", "  ", {}, { "Which?", "" }, { 7 }, 7, false } do
+      local ok, err = pcall(function() local answer = ask(bad) return answer end)
+      t.equal(ok, false)
+      t.matches(err, "test_ask.lua:%d+: bad argument #1 to 'ask'")
+    end
+    t.fails("invalid", "no question", ask.relay({ questions = { "" } }, "o1"))
+    t.equal(#s.events(run, "question_asked"), 0)
+  end, { interactive = true })
+end)
+
+t.test("the question of a run that was called is read here, by the schema that came with it", function()
+  local made, answers = nil, {}
+  local one = fiber.detach(function()
+    s.run(function(run)
+      made = run
+      for i, given in ipairs { '{"type":"object","properties":{"n":{"type":"integer"}}}', { "no text" }, (" "):rep(70000) .. "{}" } do
+        answers[i] = ask.relay({ tool = "put", agent = "far", arguments = '{"n":1}', schema = given }, "o1")
+      end
+    end, { interactive = true })
+  end)
+  local edit = 'edit {"n":"seven"}'
+  t.eventually(function() return made and made.questions.a1 end)
+  t.fails("invalid", "/n: expected integer", made:answer("a1", edit))
+  t.ok(made:answer("a1", 'edit {"n":7}'))
+  for _, id in ipairs { "a2", "a3" } do -- without one the run that asks judges
+    t.eventually(function() return made.questions[id] end)
+    t.ok(made:answer(id, edit))
+  end
+  one:wait()
+  t.same(answers, { 'edit {"n":7}', edit, edit })
+  local asked = s.events(made, "approval_requested")
+  t.equal(type(asked[1].schema) .. type(asked[2].schema) .. type(asked[3].schema), "stringnilnil")
+end)
+
 t.test("many are open at once and are answered in any order", function()
   local run, decisions, one = start { "a", "b", "c" }
   t.ok(run:answer(id_of(run, "c"), "deny"))
@@ -442,4 +478,14 @@ t.test("a yes is only what is nothing but a yes", function()
 end)
 
 print(("  tried %d, held %d"):format(tried, held))
+t.test("a question of a stored run whose schema is none takes other arguments, which the run checks", function()
+  local decision = require "hocket.internal.run.decision"
+  for _, schema in ipairs { "", "{", "null", "[]", '{"type":5}' } do
+    t.same(decision.read('edit {"n":7}', { tool = "post", schema = schema }), { verdict = "yes", arguments = { n = 7 } }, schema)
+  end
+  local said, wrong = decision.read('edit {"n":"x"}', { tool = "post", schema = '{"properties":{"n":{"type":"integer"}}}' })
+  t.equal(said, nil)
+  t.has(wrong, "post cannot be called with that: the arguments do not fit the schema: /n: expected integer")
+end)
+
 return t.finish()

@@ -417,6 +417,14 @@ t.test("a broker that is closed takes no job, also from what still ends in it", 
   own:close()
 end)
 
+t.test("misuse is reported with the script's line", function()
+  for _, wrong in ipairs { function() local made = broker { nosuch = 1 } return made end, function() local made = broker.new(7) return made end, function() for _ in jobs:stream "x" do end end } do
+    local ok, err = pcall(wrong)
+    t.equal(ok, false)
+    t.matches(err, "test_broker.lua:%d+: ")
+  end
+end)
+
 -- Submits n jobs, of which the i-th calls wait(ids, i). The errors of all, and their ids.
 local function ring(n, wait)
   local ids, errors = {}, {}
@@ -471,6 +479,116 @@ t.test("a ring is one also through several jobs, dependencies, and fibers that w
     local child = jobs:submit { deps = { before }, run = function() return 2 end }
     return jobs:wait(child)
   end })
+end)
+
+-- Ends what would wait for ever, for the sake of the test.
+local function in_time(fn)
+  return (flow.timeout(2, fn)) or "never"
+end
+
+-- Submits a job to each of these brokers, of which the i-th calls wait(broker, id, i) for the next one. What was refused, and what came of the jobs.
+local function ring_of(brokers, wait)
+  local ids, refused, n = {}, {}, #brokers
+  for i = 1, n do
+    ids[i] = assert(brokers[i]:submit { run = function()
+      flow.yield()
+      local ok, value, err = pcall(wait, brokers[i % n + 1], ids[i % n + 1], i)
+      local wrong = not ok and value or err
+      if wrong then refused[#refused + 1] = ("%s %s"):format(wrong.code, wrong.message) end
+      return value and ok and value or "went on"
+    end })
+  end
+  local said = in_time(function()
+    local all = {}
+    for i = 1, n do all[i] = tostring(brokers[i]:wait(ids[i])) end
+    return table.concat(all, "; ")
+  end)
+  return said, refused
+end
+
+local function read_all(own, id)
+  for _ in own:stream(id) do end
+  return "read"
+end
+
+-- Whoever began to wait last was refused, and all have ended.
+local function one_is_refused(brokers, wait)
+  local said, refused = ring_of(brokers, wait)
+  t.equal(#refused, 1, said)
+  t.has(refused[1], "invalid tasks cannot wait for each other in a ring")
+end
+
+t.test("jobs of several brokers do not wait for each other in a ring", function()
+  local one, other, third = broker.new(), broker.new { max_running = 1 }, broker.new()
+  local function wait(own, id) return own:wait(id) end
+  one_is_refused({ one, other }, wait)
+  one_is_refused({ one, other, third }, wait)
+  one_is_refused({ one, jobs, one, other }, wait)
+  one_is_refused({ one, other }, function(own, id) return own:call { deps = { id }, run = function() return "after" end } end)
+  t.equal(ring_of({ one, other }, function(own, id, i) return i == 1 and own:wait(id) or "first" end), "first; first")
+  local said, refused = ring_of({ one, other }, function(own, id, i) return own:wait(id, i == 1 and 0.02 or nil) end)
+  t.equal(said, "went on; went on")
+  t.matches(table.concat(refused, "; "), "^timeout task %d+ has not ended in time$")
+  for _, own in ipairs { one, other, third } do own:close() end
+end)
+
+t.test("jobs do not wait for each other's events in a ring", function()
+  local one, other = broker.new(), broker.new()
+  one_is_refused({ jobs }, read_all)
+  one_is_refused({ jobs, jobs }, read_all)
+  one_is_refused({ one, other }, read_all)
+  for first = 1, 2 do
+    local function read_or_wait(own, id, i)
+      if i == first then return read_all(own, id) end
+      return own:wait(id)
+    end
+    one_is_refused({ one, other }, read_or_wait)
+    one_is_refused({ one, one, one }, read_or_wait)
+  end
+  for _, own in ipairs { one, other } do own:close() end
+end)
+
+t.test("who reads what another job's fiber reports waits in no ring", function()
+  -- a fiber beside the one that waits reports, and the reader has enough
+  local said, refused = ring_of({ jobs, jobs }, function(own, id, i)
+    if i == 2 then
+      flow.spawn(function(job)
+        flow.sleep(0.02)
+        job:progress "half"
+      end, broker.job())
+      return own:wait(id)
+    end
+    for event in own:stream(id) do
+      if event.payload == "half" then return "enough" end
+    end
+  end)
+  t.equal(said, "enough; enough", refused[1])
+  -- so does a job below it
+  for first = 1, 2 do
+    t.equal(in_time(function()
+      return (jobs:call { run = function(job)
+        local reader = jobs:submit { run = function()
+          if first == 2 then flow.sleep(0.01) end
+          for event in jobs:stream(job.id) do
+            if event.payload == "half" then return "enough" end
+          end
+        end }
+        jobs:submit { run = function()
+          flow.sleep(0.02)
+          job:progress "half"
+        end }
+        if first == 1 then flow.yield() end
+        return jobs:wait(reader)
+      end })
+    end), "enough")
+  end
+  -- but not the reader, which waits
+  t.has(in_time(function()
+    return jobs:call { run = function(job)
+      local _, err = jobs:wait(jobs:submit { run = function() return read_all(jobs, job.id) end })
+      return err.message
+    end }
+  end), "in a ring")
 end)
 
 t.test("what only looks like a ring is none", function()
@@ -729,10 +847,14 @@ for name, work in pairs(workflows) do
     local places = cancel_everywhere(work, name)
     t.ok(places > 5, "too few places to say anything: " .. places)
     t.equal(t.left_over(before), nil)
-    local bytes = lua_bytes()
-    cancel_everywhere(work, name)
-    t.equal(t.left_over(before), nil)
-    local more = lua_bytes() - bytes
+    local function grown()
+      local bytes = lua_bytes()
+      cancel_everywhere(work, name)
+      t.equal(t.left_over(before), nil)
+      return lua_bytes() - bytes
+    end
+    local more = grown()
+    if more >= 20000 then more = grown() end -- a table that needed twice the room needs it once; what is lost is lost each time
     t.ok(more < 20000, ("%s: %d bytes more after the same again"):format(name, more))
   end)
 end

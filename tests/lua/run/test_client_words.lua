@@ -16,7 +16,7 @@ local function is_cut(message, more)
   function run.journal.tell(_, wish, a, text)
     local said = json.decode(text)
     t.same({ wish, a }, { "consent", "" })
-    t.same(said, { counts = false, given = { consent = false, workdir = "/w" }, words = true })
+    t.same(said, { counts = false, given = { consent = false, workdir = "/w" }, words = true, web_allow = "" })
     cuts = cuts + 1
     return true
   end

@@ -17,6 +17,19 @@ t.test("values come back, also nil, false and none", function()
   t.equal(select(2, step(function() return false end)), false)
 end)
 
+t.test("what is no data is an error, and what is data comes back as a copy", function()
+  for _, what in ipairs { print, io.stdout, coroutine.create(print), { fn = print } } do
+    local ok, err = step(function() return what end)
+    t.equal(ok, false)
+    t.equal(err.code, "invalid")
+    t.has(err.message, "has to be data")
+  end
+  local mine = { list = { 1 } }
+  local _, got = step(function() return mine end)
+  t.same(got, mine)
+  t.ok(got ~= mine and got.list ~= mine.list)
+end)
+
 t.test("an error object keeps its words and its data", function()
   local ok, err = step(function() error(setmetatable({ code = "not_found", details = { id = 5, at = { 1, 2 } } }, NotFound)) end)
   t.equal(ok, false)

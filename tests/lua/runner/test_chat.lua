@@ -5,6 +5,7 @@ local s = require "scripted"
 local conversation = require "hocket.conversation"
 local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.fs"
+local json = require "hocket.json"
 local talk = require "hocket.internal.runner.chat"
 
 local function target()
@@ -60,6 +61,118 @@ t.test("the history is kept from turn to turn, and an empty text ends it", funct
   t.equal(s.events(run, "conversation_started")[1].agents[1].name, "host")
   t.equal(s.events(run, "final_answer")[1].content, "reply 3")
   t.equal(next(run.questions), nil)
+end)
+
+-- ---- A facilitator --------------------------------------------------------------------------
+
+-- Three turns with a facilitator that may create two tasks in each: two that are done, one more, and two more of which one is too many. Says what
+-- its model was told of the board and the document in the last turn.
+local function facilitated(talk_with)
+  local seen = {}
+  s.reply = function(request)
+    if request.model == "food" then
+      if request.last.role == "user" then return { calls = { s.call("write_section", { part = "morning", content = "Bread " .. request.last.text }) } } end
+      return "done"
+    end
+    local n, turn = 0, request.messages
+    for i = #turn, 1, -1 do
+      if turn[i].role == "user" then break end
+      n = n + (turn[i].role == "tool" and 1 or 0)
+      seen[#seen + 1] = i == #turn and turn[i].text or nil
+    end
+    local asked
+    for _, message in ipairs(turn) do asked = message.role == "user" and message.text or asked end
+    local function task(text) return { text = text, assigned_to = "food" } end
+    local steps = {
+      one = { s.call("create_tasks", { tasks = { task "a", task "b" } }), s.call("call_food", { task_ids = { 1, 2 }, message = "first" }) },
+      two = { s.call("create_tasks", { tasks = { task "c" } }), s.call("call_food", { task_ids = { 3 }, message = "second" }) },
+      three = { s.call("create_tasks", { tasks = { task "d", task "e", task "f" } }), s.call "get_plan_status", s.call "read_document" },
+    }
+    local step = steps[asked][n + 1]
+    return step and { calls = { step } } or "answer " .. asked
+  end
+  local dir <close> = t.dir()
+  local path = dir:write("lead.md", "---\nmodel: scripted/lead\ntools: [facilitator]\nagents: [food]\ntask_limit: 2\ndocument: [{part: [morning, evening]}]\n---\nYou lead.")
+  dir:write("food.md", "---\nmodel: scripted/food\ndescription: Food\ntools: [specialist]\n---\nYou know food.")
+  talk_with(require("hocket").agents(dir.path).lead, { "one", "two", "three" }, path)
+  return table.concat(seen, "\n"), seen
+end
+
+local function by_hand(agent, inputs)
+  s.run(function()
+    local one <close> = assert(conversation.new(agent))
+    for _, text in ipairs(inputs) do
+      local reply, err = one:send(text)
+      t.equal(reply and reply.text, "answer " .. text, tostring(err))
+    end
+    return { text = "x" }
+  end)
+end
+
+local function as_chat(agent, inputs)
+  local run, one = start({ kind = "agent", path = "x.md", dir = ".", agent = agent }, nil, inputs[1])
+  for i = 2, #inputs do say(run, i - 1, inputs[i]) end
+  say(run, #inputs, "")
+  one:wait()
+end
+
+local function started(_, inputs, path)
+  local asked, n = nil, 1
+  local run = assert(require("hocket").start(path, inputs[1], { conversation = true, on_event = function(event)
+    if event.type == "input_requested" then asked = event.id end
+  end }))
+  while not run:done() do
+    t.eventually(function() return asked or run:done() end)
+    n = n + 1
+    if asked then assert(run:answer(asked, inputs[n] or "")) end
+    asked = nil
+  end
+end
+
+for name, talk_with in pairs { ["hocket.conversation"] = by_hand, ["hocket chat"] = as_chat, ["hocket.start"] = started } do
+  t.test(name .. ": a facilitator goes on with its board and its document", function()
+    local told, seen = facilitated(talk_with)
+    t.has(told, "created:\n3 (food): c")
+    t.has(told, "2 more can be created")
+    t.has(told, "3/3 done")
+    t.has(seen[#seen], "Bread first")
+    t.has(seen[#seen], "Bread second")
+  end)
+end
+
+local function lead_with(document)
+  return patterns.agents { lead = { tools = { "facilitator" }, agents = { "food" }, document = document }, food = { tools = { "specialist" } } }.lead
+end
+
+t.test("a facilitator's conversation is made shorter without another board or document", function()
+  s.reply = function() return "answer" end
+  s.run(function(run)
+    local one <close> = assert(conversation.new(lead_with { { day = "integer" } }))
+    t.ok(one:send "one")
+    t.equal(one:compact(), true)
+    t.equal(#run.boards, 1)
+    t.equal(#run.documents, 1)
+    return { text = "x" }
+  end)
+end)
+
+t.test("a facilitator whose file has other sections now has a document of these", function()
+  local told
+  s.reply = function(request)
+    told = json.encode(request.raw.tools)
+    return "answer"
+  end
+  s.run(function(run)
+    local one <close> = assert(conversation.new(lead_with { { day = "integer" } }))
+    for i, document in ipairs { { { day = "integer" } }, { { part = { "morning", "evening" } } } } do
+      one:adopt(lead_with(document))
+      t.ok(one:send "go")
+      t.equal(#run.documents, i)
+      t.equal(told:find('"day"', 1, true) ~= nil, i == 1)
+      t.equal(told:find('"part"', 1, true) ~= nil, i == 2)
+    end
+    return { text = "x" }
+  end)
 end)
 
 t.test("who answers in its place knows the conversation: a router's choice, and those who are handed on to", function()
@@ -246,6 +359,20 @@ t.test("a script's function is a partner, and hands its state on", function()
   t.equal(turns[3].content, "2.3 b")
   t.equal(turns[4].content, "2.4 c")
   t.ok(closed)
+end)
+
+t.test("each message of a conversation with a workflow is the input of a call of its own", function()
+  local workflow = require "hocket.workflow"
+  local made = workflow { description = "Counts on", input = { type = "object", required = { "n" }, properties = { n = { type = "integer" } } },
+    run = function(input) return { n = input.n + 1 } end }
+  local run, one = start({ kind = "script", path = "workflows/w.lua", dir = "workflows" }, nil, '{"n":1}', function() return made end)
+  say(run, 1, '{"n":"one"}')
+  say(run, 2, '{"n":3}')
+  say(run, 3, "")
+  one:wait()
+  local turns = finished(run)
+  t.same({ turns[1].content, turns[3].content }, { '{"n":2}', '{"n":4}' })
+  t.has(turns[2].error.message, "/n: expected integer")
 end)
 
 t.test("a script that is no conversation is told so", function()

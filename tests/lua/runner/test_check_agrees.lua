@@ -187,7 +187,7 @@ end
 
 local function says_one_of(message, list)
   for _, one in ipairs(list or {}) do
-    local words = one.code == "module" and one.message:match "^module '[^']*' not found" or one.code == "roots" and "which agent begins?" or one.message
+    local words = one.code == "roots" and "which agent begins?" or one.message
     if message:find(words, 1, true) then return true end
   end
   return false

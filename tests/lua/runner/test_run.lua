@@ -470,11 +470,23 @@ t.test("an agent by its path, outside of a run and inside", function()
   t.fails("invalid", "there is no file, folder or agent", hocket.run(dir.path .. "/none.md", "x"))
 end)
 
-t.test("in a coroutine of one's own it says what is wrong", function()
-  local a = hocket.agent { name = "a", prompt = "p" }
-  local ok, err = coroutine.resume(coroutine.create(function() return hocket.run(a, "x") end))
-  t.equal(ok, false)
-  t.has(err, "coroutine of your own")
+t.test("in a coroutine of one's own", function()
+  local m <close> = model.serve(function(q) return "said " .. q.last.text end)
+  local a = hocket.agent { name = "a", prompt = "p", model = m.id }
+  local function talk(first)
+    local heard = coroutine.yield(assert(hocket.run(a, first)).text)
+    return assert(hocket.run(a, heard)).text
+  end
+  local one, other = coroutine.wrap(talk), coroutine.wrap(talk)
+  t.same({ one "1", other "2", one "3", other "4" }, { "said 1", "said 2", "said 3", "said 4" })
+  local dir <close> = t.dir()
+  local r = script(dir, ([[
+    local hocket = require "hocket"
+    local a = hocket.agent { name = "a", prompt = "p", model = %q }
+    local texts = {}
+    for text in coroutine.wrap(function() for i = 1, 3 do coroutine.yield(hocket.run(a, "n" .. i).text) end end) do texts[#texts + 1] = text end
+    return table.concat(texts, ", ")]]):format(m.id))
+  t.equal(assert(r.result, r.err and r.err.message).text, "said n1, said n2, said n3")
 end)
 
 t.test("events of one's own, and reading them while they come", function()

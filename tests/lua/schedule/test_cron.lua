@@ -65,7 +65,7 @@ t.test("what is wrong is said with its field, and what would be right", function
   refused("0 0 0 * *", "from 1 to 31")
   refused("0 0 * * 5#2", "expected a number")
   refused("@dayly", "@daily")
-  refused("@reboot", "no time")
+  refused("@reboot", "not supported")
   refused("0 0 30 2 *", "is never")
   refused("0 0 31 4,6,9,11 *", "is never")
   refused(("0,"):rep(2000) .. "0 x * * *", "hour")

@@ -167,6 +167,13 @@ for outcome, what in pairs { cancelled = { outcome = { outcome = "cancelled" } }
   end)
 end
 
+with_client("what was not offered was not chosen", { on = allow "always", files = { [".env"] = "KEY=1\n" } }, function(c, dir)
+  c:session(dir.path)
+  t.same(c:prompt 'call read_file {"path": ".env"}', { stopReason = "end_turn" })
+  t.equal(#c.requests[1].params.options, 2)
+  t.lacks(c:text(), "KEY=1")
+end)
+
 with_client("modes: allow asks nothing, refuse does nothing, both from the next turn on", {}, function(c, dir)
   c:session(dir.path)
   assert(c:call("session/set_mode", { sessionId = c.id, modeId = "auto" }))
@@ -179,13 +186,36 @@ with_client("modes: allow asks nothing, refuse does nothing, both from the next 
   t.equal(select(2, c:call("session/set_mode", { sessionId = c.id, modeId = "root" })).code, -32602)
 end)
 
+with_client("plan mode: it only reads until the person agrees, and the mode goes back by itself", { on = function()
+  return { ["session/request_permission"] = function() return { outcome = { outcome = "selected", optionId = "allow" } } end } end,
+  reply = function(q)
+    if q.last.role == "tool" and q.last.text:find "The user agrees" then return { calls = { { name = "write_file", arguments = { path = "made.txt", content = "made" } } } } end
+    return as_told(q)
+  end }, function(c, dir)
+  c:session(dir.path)
+  assert(c:call("session/set_mode", { sessionId = c.id, modeId = "auto" }))
+  assert(c:call("session/set_mode", { sessionId = c.id, modeId = "plan" }))
+  c:prompt 'call write_file {"path": "made.txt", "content": "made"}'
+  t.ok(not io.open(dir.path .. "/made.txt"))
+  t.has(c:text(), "plan mode only reads")
+  c:prompt 'call present_plan {"plan": "1. write made.txt"}'
+  t.has(json.encode(c.requests[1].params), "1. write made.txt")
+  t.equal(contents(dir, "made.txt"), "made")
+  local told = c:of "current_mode_update"
+  t.equal(told[#told].currentModeId, "auto")
+  assert(c:call("session/set_mode", { sessionId = c.id, modeId = "plan" }))
+  assert(c:call("session/set_mode", { sessionId = c.id, modeId = "auto" }))
+  c:prompt 'call write_file {"path": "again.txt", "content": "made"}'
+  t.equal(contents(dir, "again.txt"), "made")
+end)
+
 with_client("options: the mode and the model, in step with modes and /model", {}, function(c, dir)
   local made = c:session(dir.path)
   local function by_id(list, id)
     for _, one in ipairs(list) do if one.id == id then return one end end
   end
   t.equal(by_id(made.configOptions, "mode").currentValue, "ask")
-  t.equal(#by_id(made.configOptions, "mode").options, 3)
+  t.equal(#by_id(made.configOptions, "mode").options, 4)
   t.equal(by_id(made.configOptions, "model").options[1].value, by_id(made.configOptions, "model").currentValue)
   local function set(id, value) return c:call("session/set_config_option", { sessionId = c.id, configId = id, value = value }) end
   t.equal(by_id(assert(set("mode", "auto")).configOptions, "mode").currentValue, "auto")

@@ -471,6 +471,17 @@ t.test("a conversation is made shorter when somebody asks for it, and cleared", 
   end)
 end)
 
+t.test("a conversation is made shorter whatever its agent wants as input", function()
+  local seen <close> = long_one { window = 50000 }
+  local agent = hocket.agent { name = "talker", prompt = "You talk.", model = seen.id, input = { type = "string", minLength = 5 } }
+  s.run(function()
+    local chat <close> = assert(hocket.conversation(agent))
+    for i = 1, 6 do assert(chat:send("Question " .. i .. words(40))) end
+    t.equal(chat:compact(), true)
+    return { text = "done" }
+  end)
+end)
+
 t.test("conversations that wait give back what can be made again, and go on with all that was said", function()
   local seen <close> = long_one { window = 50000 }
   local agent = hocket.agent { name = "talker", prompt = "You talk." .. words(8000), model = seen.id }

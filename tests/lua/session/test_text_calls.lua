@@ -119,6 +119,24 @@ t.test("one that does not fit: told once, nothing is called, then it fails", fun
     t.equal(#again.requests, 2)
     t.same(called, { "tree" })
   end
+  -- broken beyond repair, as models of 0.5 billion parameters write it
+  local broken = { '{"name": "look", "arguments": {"at": ["tree"}]}', "<tool_call>\n" .. LOOK .. "}\n</tool_call>", "```json\n[" .. LOOK .. "}\n```",
+    '<think>Hm.</think>{"name": "look", "arguments": {"at": "tree}}' }
+  for _, wrote in ipairs(broken) do
+    local look, called = looks()
+    local m <close> = model.serve(says(wrote, LOOK))
+    t.equal(assert(model.session(m, { tools = { look } }):send "?").text, "done")
+    t.same(called, { "tree" })
+    t.has(m.requests[2].last.text, "the call of 'look' is no valid JSON")
+    local again <close> = model.serve(function() return wrote end)
+    t.fails("model", "no valid JSON", model.session(again, { tools = { look } }):send "?")
+    t.equal(#again.requests, 2)
+    -- nor with words beside it, nor of a tool that nobody has
+    for _, other in ipairs { wrote .. " So I look.", (wrote:gsub("look", "fly")) } do
+      local prose <close> = model.serve(function() return other end)
+      t.has(other, assert(model.session(prose, { tools = { look } }):send "?").text)
+    end
+  end
   -- after a call that was made it may go wrong once more
   local look = looks()
   local m <close> = model.serve(says('{"name": "fly", "arguments": {}}', LOOK, '{"name": "fly", "arguments": {}}'))

@@ -180,7 +180,7 @@ refused("openai_responses", "Item with id 'rs_", in_replay(function(items) items
 refused("openai_responses", "could not be verified", in_replay(function(items) items[1].encrypted_content = "gAAAAAB" end))
 refused("openai_responses", "could not be verified", in_replay(function(items) items[1].summary[1].text = "Other." end))
 refused("openai_responses", "without its required following item", in_replay(function(items)
-  for i = 2, #items do items[i].id = nil end
+  for i = 2, #items do items[i].id = "msg_other_r1" end
 end))
 refused("openai_responses", "without its required 'reasoning' item", in_replay(function(items) table.remove(items, 1) end))
 refused("anthropic", "without `tool_result` blocks immediately after", drop_last)
@@ -283,6 +283,62 @@ t.test("Responses tools need not say whether they are strict", function()
     tools = { { type = "function", name = "weather", parameters = { type = "object" } } } })
   t.equal(status, 200, body)
   t.has(body, '"function_call"')
+end)
+
+t.test("Responses that are kept are named by their ids, and those that are not come back whole", function()
+  local served <close> = support.serve(function(request)
+    if request.last.role == "tool" then return { reasoning = "I add it up.", text = "GOT " .. request.last.text } end
+    return { reasoning = "I look.", text = "A moment.", calls = { { name = "weather", arguments = { city = "Rome" } } } }
+  end)
+  local function ask(input, more)
+    local body = { model = "gpt-5", input = input, tools = { { type = "function", name = "weather", parameters = { type = "object" } } } }
+    for name, value in pairs(more or {}) do body[name] = value end
+    local status, text = post(served, "/v1/responses", body)
+    return status, json.decode(text)
+  end
+  local function reference(id) return { type = "item_reference", id = id } end
+  local _, first = ask "How is the weather?"
+  local thought, said, call = table.unpack(first.output)
+  t.equal(thought.encrypted_content, nil)
+  local result = { type = "function_call_output", call_id = call.call_id, output = "sunny" }
+  local question = { role = "user", content = "How is the weather?" }
+  local status, second = ask { question, reference(thought.id), reference(said.id), reference(call.id), result }
+  t.equal(status, 200, json.encode(second))
+  t.equal(second.output[2].content[1].text, "GOT sunny")
+  status, second = ask({ result }, { previous_response_id = first.id })
+  t.equal(status, 200, json.encode(second))
+  status, second = ask({ { role = "user", content = "And now?" } }, { previous_response_id = second.id })
+  t.equal(status .. " " .. second.output[3].name, "200 weather")
+  local wrong
+  status, wrong = ask { question, reference "msg_x" }
+  t.equal(status, 400)
+  t.has(wrong.error.message, "Item with id 'msg_x' not found.")
+  status, wrong = ask({ result }, { previous_response_id = "resp_x" })
+  t.equal(status, 400)
+  t.has(wrong.error.message, "Previous response with id 'resp_x' not found.")
+  -- store: false
+  local unkept = { store = false, include = { "reasoning.encrypted_content" } }
+  _, first = ask("How is the weather?", unkept)
+  thought, said, call = table.unpack(first.output)
+  t.equal(ask { question, reference(thought.id), reference(said.id), reference(call.id), result }, 400)
+  result.call_id = call.call_id
+  t.equal(ask({ question, thought, said, call, result }, unkept), 200)
+  local bare = { { role = "assistant", content = "A moment." }, { type = "function_call", call_id = call.call_id, name = call.name, arguments = call.arguments } }
+  t.equal(ask({ question, thought, bare[1], bare[2], result }, unkept), 200)
+  t.equal(ask { question, thought, bare[1], bare[2], result }, 400)
+  t.equal(ask({ question, thought, question, bare[2], result }, unkept), 400)
+end)
+
+t.test("a server keeps the newest of its responses", function()
+  local kept, ids = require("hocket.internal.sim.kept_responses").new(), {}
+  for i = 1, 600 do
+    ids[i] = "msg_" .. i
+    kept:keep({ id = "resp_" .. i, output = { { type = "message", id = ids[i] } } }, {})
+  end
+  t.ok(kept:items_of({}, { { type = "item_reference", id = ids[600] } }))
+  t.ok(kept:items_of({}, { { type = "item_reference", id = ids[101] } }))
+  t.equal(kept:items_of({}, { { type = "item_reference", id = ids[100] } }), nil)
+  t.equal(kept:items_of({ previous_response_id = "resp_100" }, {}), nil)
 end)
 
 t.test("Gemini's members may be in snake_case, and what is the client's own stays as it is", function()

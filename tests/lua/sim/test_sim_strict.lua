@@ -1,7 +1,11 @@
 -- Schemas and conversations as the strictest servers take them: each is played, and refuses what the real one does.
 local t = require "harness"
+local edition = require "hocket.internal.base.edition"
+local faults = require "hocket.internal.sim.faults"
+local flow = require "hocket.flow"
 local hocket = require "hocket"
 local json = require "hocket.json"
+local kept = require "hocket.internal.core.kept"
 local model = require "model"
 local strict = require "hocket.internal.sim.strict"
 require "hocket.internal.runner.builtins"
@@ -41,7 +45,7 @@ local odd = {
 local function served(server, script)
   local fields = { protocol = server[2] }
   for name, value in pairs(server[3] or {}) do fields[name] = value end
-  return model.serve({ reply = script, strict = server[1] }, nil, fields)
+  return model.serve({ reply = script, strict = server[1] }, { retry_after = 0 }, fields)
 end
 
 local function tools(ran)
@@ -106,6 +110,21 @@ t.test("a tool that a server refuses all the same is left out, and named", funct
     t.equal(#said, 1)
     t.has(said[1].message, "does not take the tool 'bad', which is left out: HTTP status 400")
   end
+  local forced = {}
+  local picky <close> = model.serve(function(request)
+    forced[#forced + 1] = request.raw.tool_choice and "forced" or "free"
+    return request.tools.bad and { status = 400, error = "Invalid schema for function 'bad': no" } or "fine"
+  end)
+  local function one(name) return hocket.tool { name = name, description = "x", run = function() return "" end } end
+  local function asked(number)
+    forced = {}
+    kept.edition(number)
+    local back <close> = setmetatable({}, { __close = function() kept.edition(edition.NOW) end })
+    t.equal(assert(model.session(picky, { tools = { one "bad", one "good" }, choose = function() return "bad" end }):send "go").text, "fine")
+    return table.concat(forced, " ")
+  end
+  t.equal(asked(edition.NOW), "forced free", "a tool that was left out is not forced")
+  if kept.edition() then t.equal(asked(2), "forced", "runs of the first two editions ask as their logs say") end
   local m <close> = model.serve(function() return { status = 400, error = "no result of 'a'" } end)
   t.fails("http", "no result of 'a'", model.session(m, { tools = { hocket.tool { name = "a", description = "x", run = function() return "" end } } }):send "go")
   t.equal(#m.requests, 1)
@@ -215,5 +234,41 @@ t.test("conversations go on after every kind of fault", function()
     t.equal(reply.text, "fine")
   end
 end)
+
+local silent = { stall = true, ["keep-alive"] = true, silent = true }
+
+-- One answer has the fault, the first one or, with two calls, the one behind a result; then the model is well. What is silent has a short
+-- patience, which a busy machine may also take from an answer that is well.
+local function goes_on(server, fault, at, calls)
+  local n = 0
+  local m <close> = served(server, function(request)
+    n = n + 1
+    if n == at then return { text = "half an answer, which goes on", calls = calls, fault = fault, reasoning = "a thought" } end
+    if n == 1 then return { calls = { { name = "look", arguments = { seat = 4 } } } } end
+    return request.last.role == "tool" and { text = "seen", reasoning = "another" } or "fine"
+  end)
+  local look = hocket.tool { name = "look", description = "x", parameters = { type = "object", properties = { seat = { type = "integer" } } }, run = function() return "seat" end }
+  local patience = silent[fault] and 0.3 or 60
+  local s = model.session(m, { tools = { look }, retries = 0, first_timeout = patience, idle_timeout = patience })
+  local where = ("%s/%s: %s in answer %d"):format(server[1], server[2], fault, at)
+  local reply, err
+  for i = 1, silent[fault] and 30 or 3 do
+    reply, err = s:send "go"
+    t.ok(not err or err.http_status ~= 400 and err.http_status ~= 422, where .. ": " .. tostring(err))
+    if reply and i > 2 then break end
+  end
+  t.equal(reply and reply.text, "fine", where .. ": " .. tostring(err))
+end
+
+local two = { { name = "look", arguments = { seat = 1 } }, { name = "look", arguments = { seat = 2 } } }
+
+for _, fault in ipairs(faults.list) do
+  t.test(("a conversation goes on after %s, wherever it happens"):format(fault.name), function()
+    flow.map(servers, function(server)
+      goes_on(server, fault.name, 1)
+      goes_on(server, fault.name, 2, two)
+    end)
+  end)
+end
 
 return t.finish()

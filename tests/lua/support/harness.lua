@@ -12,7 +12,7 @@ local system = require "hocket.internal.core.system"
 
 local harness = {}
 
---- Whether the file runs in a run that is kept. What differs there on purpose is in docs/runs.md.
+--- Whether the file runs in a run that is kept. What differs there on purpose is in docs/guides/durable-execution.md.
 harness.kept = effects.here() ~= nil
 
 --- Seconds that one case may take.

@@ -36,6 +36,12 @@ local tools = {
     outputSchema = { type = "object", required = { "n" }, properties = { n = { type = "integer" } } } },
 }
 
+-- Results that lack what the protocol demands, and others that may.
+local empty, odd_results = json.decode "{}", mode == "odd-results"
+if odd_results then
+  for _, name in ipairs { "nothing", "no_list", "structured", "no_words" } do table.insert(tools, { name = name, description = "Is odd", inputSchema = text_argument }) end
+end
+
 local is_modern, is_changing = mode:find "^modern" ~= nil, mode:find "%-changing$" ~= nil
 
 if is_changing then table.insert(tools, { name = "change", description = "Changes what there is", inputSchema = text_argument }) end
@@ -111,7 +117,14 @@ local calls = {
   end,
 }
 
+function calls.nothing(m) result(m.id, empty) end
+function calls.no_list(m) result(m.id, { content = "words", isError = true }) end
+function calls.structured(m) result(m.id, { structuredContent = { n = 7 } }) end
+function calls.no_words(m) result(m.id, { content = json.array {} }) end
+
 local methods = {
+  ["resources/read"] = function(m) result(m.id, odd_results and { content = "words" } or { contents = { { uri = m.params.uri, text = "read" } } }) end,
+  ["prompts/get"] = function(m) result(m.id, odd_results and empty or { messages = json.array {} }) end,
   ["server/discover"] = function(m)
     if not is_modern then return refuse(m.id, -32601, "Method not found") end
     result(m.id, { resultType = "complete", supportedVersions = { "2026-07-28" }, capabilities = { tools = { listChanged = is_changing } }, _meta = { ["io.modelcontextprotocol/serverInfo"] = { name = "test", version = "2" } } })

@@ -47,7 +47,7 @@ end
 --- say, in the work, is raised: a workflow would make it an error like any other.
 ---@async
 function scripted.run(work, options)
-  local run = runs.new { id = "t", options = options }
+  local run = runs.new { id = "t", options = options, edition = options and options.edition }
   local reply, err = runner.workflow(run, "", work)
   if type(err) == "table" and err.code == "script" and err.message:find "test_[%w_]+%.lua:%d+: " then error(err.message, 0) end
   return run, reply, err

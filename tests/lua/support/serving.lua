@@ -46,9 +46,8 @@ function Serving:get(path, headers)
   return answer.status, json.decode(answer.body) or answer.body, answer.headers
 end
 
---- The events of a stream: {event, data}, data read where it is JSON.
-function Serving:stream(path, body)
-  local status, text = self:post(path, body)
+-- The events of a stream: {event, data}, data read where it is JSON.
+local function events(status, text)
   if type(text) == "table" then return status, text end
   local list = {}
   for block in text:gmatch "(.-)\n\n" do
@@ -56,6 +55,16 @@ function Serving:stream(path, body)
     if data then list[#list + 1] = { event = block:match "event: ([^\n]*)", data = json.decode(data) or data } end
   end
   return status, list
+end
+
+--- The events of a stream that answers a POST.
+function Serving:stream(path, body)
+  return events(self:post(path, body))
+end
+
+--- The events of a stream that has an end, by GET.
+function Serving:stream_of(path)
+  return events(self:get(path))
 end
 
 function Serving:close()

@@ -223,6 +223,41 @@ t.test("what the person names is written to", function()
   end
 end)
 
+t.test("a policy says what the variables open, links included; one that demands a sandbox opens nothing else", function()
+  local machine_policy, system = require "hocket.internal.models.machine_policy", require "hocket.internal.core.system"
+  local dir <close> = t.dir()
+  local outside <close> = t.dir()
+  outside:write("open/a", "seen")
+  outside:write("shut/a", "secret")
+  os.execute(("ln -s '%s/shut' '%s/open/link'; mkdir '%s/.vscode'"):format(outside.path, outside.path, dir.path))
+  local out = outside.path
+  local real, listed = system.getenv, table.concat({ out .. "/open", out .. "/shut", dir.path .. "/.vscode" }, ":")
+  local restored <close> = setmetatable({}, { __close = function()
+    system.getenv = real
+    assert(machine_policy.set {})
+  end })
+  system.getenv = function(name) return (name == "HOCKET_SANDBOX_READ" or name == "HOCKET_SANDBOX_WRITE") and listed or real(name) end
+  local function tried(text)
+    assert(machine_policy.set { { name = "p", text = text } })
+    return sh(dir, ("cat %s/open/a; cat %s/shut/a; echo x > %s/shut/b; echo x > .vscode/b; ls %s/shut .vscode"):format(outside.path, outside.path, outside.path, outside.path), { sandbox = "required" })
+  end
+  if not walls then return end
+  local all, wrong = tried "max_turns: 9"
+  t.ok(all, tostring(wrong))
+  for _, word in ipairs { "seen", "secret" } do t.has(all, word) end
+  t.ok(fs.info(outside.path .. "/shut/b") and fs.info(dir.path .. "/.vscode/b"))
+  os.execute(("rm '%s/shut/b' '%s/.vscode/b'"):format(outside.path, dir.path))
+  listed = ("%s:%s/open/link:%s/open/../shut"):format(listed, out, out)
+  local some = tried(("sandbox_paths: [%s/open]"):format(fs.real(outside.path)))
+  t.has(some, "seen")
+  t.lacks(some, "secret")
+  local none = tried "sandbox: required"
+  t.lacks(none, "seen")
+  t.lacks(none, "secret")
+  t.equal(fs.info(outside.path .. "/shut/b"), nil)
+  t.equal(fs.info(dir.path .. "/.vscode/b"), nil)
+end)
+
 t.test("shims of version managers find what they lead to", function()
   local home <close> = t.dir()
   local dir <close> = t.dir()

@@ -315,7 +315,9 @@ static void test_headers_too_large(void **state)
 {
     struct fixture *f = *state;
     static const struct test_step many[] = { TEST_SEND("HTTP/1.1 200 OK\r\n"),
-        TEST_REPEAT("X-Padding: 01234567890123456789\r\n", 100000) };
+        TEST_REPEAT(
+            "X-Padding: 0123456789012345678901234567890123456789012345678901234567890123\r\n",
+            100000) }; /* libcurl 8.22 takes 5,000 headers: fewer of these are too long */
     static const struct test_step hints[] = { TEST_REPEAT(
         "HTTP/1.1 103 Hints\r\nX: 0123456789\r\n\r\n", 100000) };
     static const struct test_step one[] = { TEST_SEND("HTTP/1.1 200 OK\r\nX: "),

@@ -173,7 +173,7 @@ static void test_shared(void **state)
     assert_int_equal(need.waiting_tokens, 150);
     assert_int_equal(need.head_tokens, 50);
     grant(&l, 2, 100, 0);
-    assert_true(hocket__limiter_is_short(&l, 0)); /* of calls at once */
+    assert_false(hocket__limiter_is_short(&l, 0)); /* whoever has granted no place knows it */
     assert_null(hocket__limiter_next(&l, 0, &delay));
     grant(&l, 0, 0, 8);
     assert_ptr_equal(hocket__limiter_next(&l, 0, &delay), &w[0]);
@@ -188,9 +188,47 @@ static void test_shared(void **state)
     assert_true(need.tokens == -20 && need.requests == 0 && need.took_requests == 0);
     grant(&l, 1, 70, -1);
     assert_ptr_equal(hocket__limiter_next(&l, 0, &delay), &w[2]);
-    assert_false(hocket__limiter_is_short(&l, 0));
-    hocket__limiter_share(&l, false, 0); /* ours alone again */
+    assert_true(hocket__limiter_is_short(&l, 0)); /* five places are not used */
+    hocket__limiter_share(&l, false, 0);          /* ours alone again */
     assert_int_equal(hocket__limiter_ask(&l, &w[0], &q, 0, NULL), 1);
+    hocket__limiter_deinit(&l);
+}
+
+/* It is told once that places are wanted or not used; and not at all that all there are are taken. */
+static void test_shared_places(void **state)
+{
+    (void) state;
+    struct hocket__limiter l;
+    struct hocket__limiter_need need;
+    static struct hocket__limiter_wait w[4];
+    struct hocket__limiter_ask q = { .run = 1, .tokens = 1, .patience_ms = -1 };
+    int64_t delay;
+    hocket__limiter_init(&l, &hocket__malloc, (struct hocket__limits){ -1, -1, 2 });
+    hocket__limiter_share(&l, true, 0);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(hocket__limiter_ask(&l, &w[i], &q, 0, NULL), 0);
+    assert_true(hocket__limiter_is_short(&l, 0));
+    hocket__limiter_need(&l, &need, 0);
+    assert_false(hocket__limiter_is_short(&l, 0));
+    grant(&l, 0, 0, 1);
+    assert_ptr_equal(hocket__limiter_next(&l, 0, &delay), &w[0]);
+    assert_true(hocket__limiter_is_short(&l, 0)); /* there may be another one */
+    hocket__limiter_need(&l, &need, 0);
+    grant(&l, 0, 0, 2);
+    assert_ptr_equal(hocket__limiter_next(&l, 0, &delay), &w[1]);
+    assert_false(hocket__limiter_is_short(&l, 0)); /* all of the limit: two wait for these to end */
+    hocket__limiter_end(&l, 0);
+    assert_ptr_equal(
+        hocket__limiter_next(&l, 0, &delay), &w[2]); /* at once, without asking anybody */
+    hocket__limiter_end(&l, 0);
+    assert_ptr_equal(hocket__limiter_next(&l, 0, &delay), &w[3]);
+    hocket__limiter_end(&l, 0);
+    assert_true(hocket__limiter_is_short(&l, 0)); /* one is not used */
+    hocket__limiter_need(&l, &need, 0);
+    assert_false(hocket__limiter_is_short(&l, 0));
+    grant(&l, 0, 0, 1);
+    hocket__limiter_end(&l, 0);
+    assert_true(hocket__limiter_is_short(&l, 0));
     hocket__limiter_deinit(&l);
 }
 
@@ -622,6 +660,7 @@ int main(void)
         cmocka_unit_test(test_round_robin),
         cmocka_unit_test(test_calls_at_once),
         cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_shared_places),
         cmocka_unit_test(test_shared_blocks),
         cmocka_unit_test(test_limits_of_the_queue),
         cmocka_unit_test(test_out_of_memory),

@@ -51,9 +51,9 @@ local rule = {
 local rules = kinds.list(rule, { text = "a list of rules", example = "[move_file, 'execute_command(git *)']" })
 
 local decisions = kinds.map({
-  { name = "deny", kind = rules, default = {}, doc = "refused" },
-  { name = "ask", kind = rules, default = {}, doc = "asked for; without anybody to ask, refused" },
-  { name = "allow", kind = rules, default = {}, doc = "as the run says; other calls of these tools are asked for" },
+  { name = "deny", kind = rules, default = {}, doc = "calls that are refused" },
+  { name = "ask", kind = rules, default = {}, doc = "calls that need approval; without a person they are refused" },
+  { name = "allow", kind = rules, default = {}, doc = "calls that the run may allow; other calls of the same tools need approval" },
 }, "deny, ask and allow with rules", "{ask: [write_file], deny: ['execute_command(rm *)']}")
 
 --- The kind of `approve:`: one word for every tool, or lists of rules.

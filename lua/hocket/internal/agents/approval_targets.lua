@@ -15,7 +15,7 @@ local targets = {}
 
 --- Tools that toolsets and patterns bring along.
 local of_patterns = [[create_tasks get_plan_status read_document consolidate_section read_document_clean read_tasks complete_task
-  task_outcome write_section submit_task check_tasks wait_tasks get_result cancel_task route_to broadcast vote_conclude next_round
+  task_outcome write_section submit_task check_tasks wait_tasks get_result cancel_task route_to handoff_to broadcast vote_conclude next_round
   read_result search_result read_skill run_skill search_tools memory_write memory_search memory_read memory_forget]]
 
 --- Names for `tools:` that stand for tools of other names: how a rule is written for these.
@@ -43,7 +43,7 @@ Names.__index = Names
 ---@param list? (string|hocket.Tool)[]
 function Names:add(list)
   for _, one in ipairs(list or {}) do
-    local name = type(one) == "table" and one.name or one
+    local name = type(one) == "table" and one.name or one:match "^workflow:(.+)$" or one
     if not toolsets[one] then self.exact[name] = true end
   end
 end

@@ -10,7 +10,7 @@ local sources = require "hocket.internal.base.sources"
 return function(def, pointer, message)
   local text = type(def.file) == "string" and sources.read(def.file, read.LIMIT)
   if not text then return ("%s: %s"):format(def.file or def.name, message) end
-  local _, _, places = read.text(text, def.file)
+  local _, _, places = read.text(text, def.file, nil, def.theirs and def.theirs.format)
   local line, column = problem.place(places or {}, pointer)
   return ("%s:%d:%d: %s"):format(def.file, line, column, message)
 end

@@ -1,9 +1,11 @@
---- What follows from the files alone, before anything runs: for every agent whom and what it can
---- reach, how deep calls can go, how wide, and how many model calls one request can cost at most.
+--- Limits that follow from the files alone, before anything runs. For every agent: the agents and
+--- tools that it can reach, the depth and width of calls, and the most model calls of one request.
 ---
 --- All of it is an upper bound. It holds for what front matter declares; a script that calls agents by
 --- itself is not seen.
+local facts_of = require "hocket.internal.agents.facts"
 local graph = require "hocket.internal.agents.graph"
+local workflow_file = require "hocket.internal.base.lazy" "hocket.internal.agents.workflow_file"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
 
 local bounds = {}
@@ -14,12 +16,35 @@ local TURNS, TOOL_CALLS = 40, 400
 local MANY = 1000000000000000
 
 ---@class hocket.Bounds
----@field agents? string[] All that it can reach, sorted.
+---@field agents? string[] Everything that it can reach, sorted.
 ---@field tools? string[] Its own and theirs, by the names in `tools:`, sorted.
 ---@field depth integer Calls inside of each other: 0 for one that calls nobody. The stages of a chain are not inside of each other.
----@field chain integer The same for it and those that it hands on to, each counted from itself.
+---@field chain integer The same for it and the ones that it hands on to, each counted from itself.
 ---@field fan_out integer Different agents that it can have at work side by side.
+---@field begun integer Agents that begin for one request, itself included; 10^15 stands for more.
 ---@field model_calls integer For one request, without attempts that are repeated; 10^15 stands for more.
+
+bounds.MANY = MANY
+
+local known_workflow = function() return nil end
+
+--- Hands in who knows what a workflow's file may use (workflow_bound.lua).
+---@param fn fun(path: string): {model_calls: integer, begun: integer}? nil: nobody can tell.
+function bounds.set_workflows(fn)
+  known_workflow = fn
+end
+
+local function of_workflow(path, field)
+  local known = known_workflow(path)
+  return known and known[field] or MANY
+end
+
+-- The dearest workflow that an agent has as a tool.
+local function most_of_workflows(def, field)
+  local best = 0
+  for _, file in ipairs(facts_of(def).has_workflows and workflow_file.files_of(def) or {}) do best = math.max(best, of_workflow(file, field)) end
+  return best
+end
 
 local function cap(n)
   return n < MANY and math.tointeger(n) or MANY
@@ -37,7 +62,7 @@ local function most(all, names, field)
   return best
 end
 
--- Those that edges of a kind lead to.
+-- The ones that edges of a kind lead to.
 local function targets(edges)
   local by_kind = setmetatable({}, { __index = function() return {} end })
   for _, edge in ipairs(edges) do
@@ -53,17 +78,39 @@ local function own_turns(def)
   return def.max_turns or TURNS
 end
 
--- Its own turns and what each of its patterns can add. In floating point: products may be large.
+-- A summary for the next agent is one call more, with one that may be told of an empty answer.
+local function summaries(def)
+  local handoff = type(def.handoff) == "table" and def.handoff or {}
+  for _, one in ipairs(handoff.agent and { handoff } or handoff) do
+    if one.pass == "summary" then return 2 end
+  end
+  return 0
+end
+
+-- What each of its patterns can add to its own part (`own`). In floating point: products may be large.
+local function with_others(def, to, all, field, own)
+  local rounds, attempts = def.team and def.team.max_rounds or 0, 1.0
+  local n = own + sum(all, to.advisors, field)
+  n = n + rounds * sum(all, to.team, field)
+  n = n + (def.max_tool_calls or TOOL_CALLS) * math.max(most(all, to.agents, field), most_of_workflows(def, field))
+  n = n + math.max(most(all, to.router, field), most(all, to.fallback, field))
+  n = n + most(all, to.handoff, field) + (def["until"] and def["until"].rounds or 0) * sum(all, to["until"], field)
+  for _, one in ipairs(def.alternates or {}) do
+    if not one.agent then attempts = attempts + 1.0 end
+  end
+  return n * attempts + sum(all, to.alternates, field)
+end
+
 local function model_calls(def, to, all)
-  local rounds = def.team and def.team.max_rounds or 0
-  local calls = own_turns(def) + 0.0
-  calls = calls + sum(all, to.advisors, "model_calls")
-  calls = calls + rounds * sum(all, to.team, "model_calls")
-  calls = calls + (def.max_tool_calls or TOOL_CALLS) * most(all, to.agents, "model_calls")
-  calls = calls + math.max(most(all, to.router, "model_calls"), most(all, to.fallback, "model_calls"))
-  calls = calls + most(all, to.handoff, "model_calls")
+  if def.workflow then return of_workflow(def.file, "model_calls") end
+  local calls = with_others(def, to, all, "model_calls", own_turns(def) + 0.0 + summaries(def))
   if def.budget and def.budget.turns then calls = math.min(calls, def.budget.turns) end
   return cap(calls)
+end
+
+-- How often agents begin: itself, and whom it calls.
+local function begun(def, to, all)
+  return cap(with_others(def, to, all, "begun", 1.0) + (def.workflow and of_workflow(def.file, "begun") or 0))
 end
 
 -- Names in `tools:`; a tool that is a table has one of its own.
@@ -73,7 +120,7 @@ local function own_tools(def)
   return set
 end
 
--- All that it can reach. Of a chain of n agents that is a list of n for each.
+-- Everything that it can reach. Of a chain of n agents that is a list of n for each.
 local function reach(def, all, edges)
   local agents, tools = {}, own_tools(def)
   for _, edge in ipairs(edges) do
@@ -89,12 +136,12 @@ local function measure(def, all, reaches)
   local to, inner, chain = targets(edges), 0, 0
   for _, edge in ipairs(edges) do
     local other = all[edge.to]
-    if edge.kind == "handoff" then chain = other.chain else inner = math.max(inner, other.depth + 1) end
+    if edge.kind == "handoff" then chain = math.max(chain, other.chain) else inner = math.max(inner, other.depth + 1) end
   end
   local made = {
     depth = math.max(inner, def.handoff and chain + 1 or 0), chain = math.max(inner, chain),
     fan_out = math.max(#to.advisors, #to.team, #to.agents, #edges > 0 and 1 or 0),
-    model_calls = model_calls(def, to, all),
+    model_calls = model_calls(def, to, all), begun = begun(def, to, all),
   }
   if reaches then made.agents, made.tools = reach(def, all, edges) end
   return made
@@ -113,6 +160,35 @@ function bounds.of(defs, reaches)
   end
   for name in pairs(defs) do visit(name) end
   return all
+end
+
+--- Model calls for one request from which on a limit should say that so many are meant.
+local UNLIMITED = 1000
+--- So many calls of agents that make as many turns as they may.
+bounds.AGENTS = UNLIMITED // TURNS
+local limits = { "turns", "tool_calls", "tokens", "cost", "seconds" }
+
+--- Whether an agent's file limits cost, calls or time.
+---@param def hocket.Agent
+---@return boolean
+function bounds.is_limited(def)
+  local budget = def.budget or {}
+  for _, name in ipairs(limits) do
+    if budget[name] then return true end
+  end
+  return def.timeout ~= nil
+end
+
+--- Of an agent whose file limits neither cost nor calls nor time: what that means, with its worst case, and what to do. Nil: it has a limit, or
+--- needs none, since it can make no more than a thousand model calls.
+---@param def hocket.Agent
+---@param measured hocket.Bounds
+---@return string?
+function bounds.warning(def, measured)
+  if measured.model_calls <= UNLIMITED or bounds.is_limited(def) then return nil end
+  local most = measured.model_calls == MANY and "10^15 or more" or ("up to %d"):format(measured.model_calls)
+  return ("nothing limits the cost, calls or time of a request to %s: it may make %s model calls (put budget: {turns: 200} into its file, or cost: USD, or timeout: SECONDS)"):format(
+    def.name, most)
 end
 
 return bounds

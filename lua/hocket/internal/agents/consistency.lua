@@ -1,5 +1,6 @@
 --- Which keys go together. Each rule is a fact about the patterns, told with the fix.
 local approval_targets = require "hocket.internal.base.lazy" "hocket.internal.agents.approval_targets"
+local functions = require "hocket.internal.base.lazy" "hocket.internal.agents.functions"
 local needs = require "hocket.internal.agents.needs"
 local problem = require "hocket.internal.agents.problem"
 local prompt = require "hocket.internal.agents.prompt"
@@ -26,6 +27,24 @@ local function check_router(def, say)
   end
   if def.team then say("/team", "a router gives no answer, so it has no team to write for: remove 'team' or 'router'") end
   if def.output then say("/output", "a router gives no answer of its own: 'output' belongs into the agents that it chooses from") end
+end
+
+-- Of more than a name: a router chooses already, and what an agent of a pool has said stays with its worker.
+local function check_handoff(def, say)
+  local handoff = def.handoff
+  local chooses = handoff.agent == nil
+  if chooses and def.router then say("/handoff", "a router chooses already: 'handoff' of a router is one agent") end
+  local talk = not chooses and (handoff.pass == "conversation" or handoff.pass == "summary")
+  if def.router and talk then say("/handoff/pass", ("a router answers nothing itself: 'pass: %s' belongs into the agents that it chooses from"):format(handoff.pass)) end
+  if def.pool and (chooses or talk) then say("/handoff", "an agent of a pool hands its response on to one agent: remove 'pool', or name one agent") end
+end
+
+local function check_until(def, say)
+  if def["until"].command and not has_tool(def, { execute_command = true }) then
+    say("/until", "a command is a call of execute_command: add 'tools: [execute_command]'")
+  end
+  if def.router then say("/until", "a router gives no answer of its own: 'until' belongs into the agents that it chooses from") end
+  if def.pool then say("/until", "an agent of a pool is checked by its worker's runtime, which has no goals: remove 'pool' or 'until'") end
 end
 
 local function check_calling(def, say)
@@ -119,6 +138,11 @@ function rules.check(def, places, problems)
   if def.router then check_router(def, say) else check_calling(def, say) end
   check_by_key(def, say)
   if def.fallback and not def.router then say("/fallback", "'fallback' is for routers: add 'router: true', or remove it") end
+  if type(def.handoff) == "table" then
+    check_handoff(def, say)
+  end
+  if def["until"] then check_until(def, say) end
+  if def["until"] or type(def.handoff) == "table" then functions.check(def, places, problems) end
   if def.team and def.handoff then
     say("/handoff", "who has a team writes its answer and hands nothing on: remove 'handoff', or let another agent ask this one")
   end

@@ -1,10 +1,10 @@
 --- What the scripts of a project make known to its agents: toolsets and providers, by name. No script is run for it, so
---- that only names that are written out are seen; those that a script computes it declares in a comment:
+--- that only names that are written out are seen; the ones that a script computes it declares in a comment:
 ---
 ---     --- @hocket.tools look_up, book_table
 ---     --- @hocket.providers mycloud
 ---
---- And which agents a script speaks of: those that it may begin with.
+--- And which agents a script speaks of: the ones that it may begin with.
 local fiber = require "hocket.internal.core.fiber"
 local script = require "hocket.internal.base.script"
 local sources = require "hocket.internal.base.sources"

@@ -9,6 +9,13 @@ local settings = { "temperature", "top_p", "top_k", "max_tokens", "seed", "stop"
 --- Keys that bring a toolset of their name along.
 local own_sets = { "mcp", "memory", "project", "skills" }
 
+local function has_workflows(tools)
+  for _, one in ipairs(tools) do
+    if type(one) == "string" and one:sub(1, 9) == "workflow:" then return true end
+  end
+  return false
+end
+
 local function has(list, name)
   for _, one in ipairs(list) do
     if one == name then return true end
@@ -20,6 +27,7 @@ end
 ---@field may_delegate boolean Who has agents to call, and is no router, can delegate, unless a toolset of its own leads them.
 ---@field has_tools boolean Whether it has tools whoever calls it.
 ---@field sets string[] Toolsets that its keys bring along.
+---@field has_workflows boolean Whether a tool of it is a workflow: most have none, and need not load what finds them.
 ---@field has_places boolean Whether its prompt is to be filled in.
 ---@field edges hocket.Edge[] Whom it may call.
 ---@field spec table A metatable: what a session's spec does not say itself, the definition says.
@@ -40,7 +48,7 @@ return function(def)
     if def[key] then sets[#sets + 1] = key end
   end
   facts = {
-    may_delegate = may_delegate, has_tools = may_delegate or #def.tools > 0 or #sets > 0, sets = sets,
+    may_delegate = may_delegate, has_tools = may_delegate or #def.tools > 0 or #sets > 0, sets = sets, has_workflows = has_workflows(def.tools),
     has_places = def.prompt:find("{{", 1, true) ~= nil, edges = graph.edges(def), spec = { __index = says },
   }
   known[def] = facts

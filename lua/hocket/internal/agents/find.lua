@@ -14,7 +14,7 @@ local tree = require "hocket.internal.base.tree"
 local find = {}
 
 local function is_agent(path)
-  if path:sub(-3) ~= ".md" then return false end
+  if path:sub(-3) ~= ".md" and path:sub(-3) ~= ".ai" or read.is_prompt(path) then return false end
   local text, err = sources.read(path, read.LIMIT)
   if not text and err.retryable then error(err, 0) end
   return text ~= nil and read.has_frontmatter(text)

@@ -3,13 +3,21 @@
 local graph = {}
 
 ---@class hocket.Edge
----@field kind "advisors"|"team"|"agents"|"router"|"fallback"|"handoff"
+---@field kind "advisors"|"team"|"agents"|"router"|"fallback"|"handoff"|"alternates"|"until"
 ---@field to string The other agent's name.
 ---@field key string Where the front matter says so, see graph.pointer: the key …
 ---@field item? integer … and which one of its list, from 0.
 
 local function add(edges, kind, names, key)
   for i, name in ipairs(names or {}) do edges[#edges + 1] = { kind = kind, to = name, key = key, item = i - 1 } end
+end
+
+-- An agent's name, one handoff, or a list of them of which the model chooses.
+local function add_handoffs(edges, handoff)
+  if type(handoff) == "string" then handoff = { agent = handoff, key = "/handoff" } end
+  for i, one in ipairs(handoff.agent and { handoff } or handoff) do
+    edges[#edges + 1] = { kind = "handoff", to = one.agent, key = one.key or handoff.agent and "/handoff/agent" or ("/handoff/%d/agent"):format(i - 1) }
+  end
 end
 
 --- The edges that lead away from an agent, in the order in which they are taken.
@@ -21,8 +29,19 @@ function graph.edges(def)
   if def.team then add(edges, "team", def.team.members, "/team/members") end
   add(edges, def.router and "router" or "agents", def.agents, "/agents")
   if def.fallback then edges[#edges + 1] = { kind = "fallback", to = def.fallback, key = "/fallback" } end
-  if def.handoff then edges[#edges + 1] = { kind = "handoff", to = def.handoff, key = "/handoff" } end
+  if def.handoff then add_handoffs(edges, def.handoff) end
+  for i, one in ipairs(def.alternates or {}) do
+    if one.agent then edges[#edges + 1] = { kind = "alternates", to = one.agent, key = ("/alternates/%d/agent"):format(i - 1) } end
+  end
+  if def["until"] and def["until"].judge then edges[#edges + 1] = { kind = "until", to = def["until"].judge, key = "/until/judge" } end
   return edges
+end
+
+--- Whether an agent names others, or means those beside it: then they are read with it.
+---@param def hocket.Agent
+---@return boolean
+function graph.needs_others(def)
+  return #graph.edges(def) > 0 or def.theirs ~= nil and (def.theirs.calls ~= nil or def.theirs.handoffs ~= nil)
 end
 
 --- Where the front matter says an edge.

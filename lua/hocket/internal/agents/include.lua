@@ -4,19 +4,41 @@
 local problem = require "hocket.internal.agents.problem"
 local read = require "hocket.internal.agents.read"
 local sources = require "hocket.internal.base.sources"
+local trim = require "hocket.internal.base.trim"
 
 local include = {}
 
---- Files inside of each other, and bytes of a prompt with all that it includes.
+--- Files inside of each other, and bytes of a prompt with everything that it includes.
 local DEPTH, LIMIT = 8, 1 << 20
 
-local PLACE = "(){{%s*include%s+([^{}\n]-)%s*}}()"
+-- The path and what is around it are parted afterwards: a pattern for both would take cubic time.
+local PLACE = "(){{%s*include(%s[^{}]*)}}()"
+
+-- The next place: where it begins, its path, where the text goes on.
+local function next_place(text, from)
+  while true do
+    local start, inside, stop = text:match(PLACE, from)
+    if not start then return nil end
+    local path = trim.both(inside)
+    if not path:find("\n", 1, true) then return start, path, stop end
+    from = stop
+  end
+end
+
+local function places(text)
+  local from = 1
+  return function()
+    local start, path, stop = next_place(text, from)
+    from = stop
+    return start, path, stop
+  end
+end
 
 --- Whether a prompt includes anything.
 ---@param text string
 ---@return boolean
 function include.any(text)
-  return text:find(PLACE) ~= nil
+  return text:find("{{", 1, true) ~= nil and next_place(text, 1) ~= nil
 end
 
 local function dir_of(path)
@@ -60,7 +82,7 @@ end
 local function position(text, at, line)
   local before = text:sub(1, at - 1)
   local _, breaks = before:gsub("\n", "")
-  return line + breaks, utf8.len(before:match "[^\n]*$") + 1
+  return line + breaks, utf8.len(before:match "^.*\n(.*)$" or before) + 1
 end
 
 local put
@@ -84,7 +106,7 @@ end
 
 function put(out, text, file, line, stack)
   local from = 1
-  for start, path, stop in text:gmatch(PLACE) do
+  for start, path, stop in places(text) do
     if text:sub(start - 1, start - 1) ~= "\\" or start == 1 then
       add(out, text:sub(from, start - 1), file, (position(text, from, line)))
       local at_line, at_column = position(text, start, line)

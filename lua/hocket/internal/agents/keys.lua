@@ -1,11 +1,14 @@
 --- The keys of an agent's front matter: the one place that says what each is called, what it holds and
 --- what it means. Reading, messages, `hocket check --help` and the table in the guide are made
 --- from it.
+local alternates_key = require "hocket.internal.base.lazy" "hocket.internal.agents.alternates_key"
+local approval_rules = require "hocket.internal.base.lazy" "hocket.internal.agents.approval_rules"
 local bodies = require "hocket.internal.base.lazy" "hocket.internal.models.body"
-local approve = require "hocket.internal.agents.approval_rules"
+local goal_key = require "hocket.internal.base.lazy" "hocket.internal.agents.keys.goal"
+local handoff_key = require "hocket.internal.base.lazy" "hocket.internal.agents.handoff_key"
 local kinds = require "hocket.internal.agents.kinds"
+local mcp_servers = require "hocket.internal.base.lazy" "hocket.internal.agents.mcp_servers"
 local server_tools = require "hocket.internal.base.lazy" "hocket.internal.models.server_tools"
-local mcp_servers = require "hocket.internal.agents.mcp_servers"
 
 ---@class hocket.Key
 ---@field name string
@@ -16,15 +19,25 @@ local mcp_servers = require "hocket.internal.agents.mcp_servers"
 ---@field unit? string
 ---@field doc string One line.
 
+-- The kind of a key that few agents have: what it holds is read from its module when the key is there.
+---@return hocket.Kind
+local function later(module, ...)
+  local args, made = { ... }, nil
+  return setmetatable({}, { __index = function(_, field)
+    made = made or module.kind or module.kind_of(table.unpack(args))
+    return made[field]
+  end })
+end
+
 local agent_names = { text = "a list of agents", example = "[one, two]", unique = true, least = 1 }
 
 -- `advisors: [a, b]` is short for `advisors: {agents: [a, b]}`.
 local advisors = kinds.map({
-  { name = "agents", kind = kinds.list(kinds.agent, agent_names), needed = true, doc = "who is asked" },
-  { name = "required", doc = "those without whose answer the run fails", default = {}, kind = kinds.either(kinds.boolean,
+  { name = "agents", kind = kinds.list(kinds.agent, agent_names), needed = true, doc = "the agents to ask" },
+  { name = "required", doc = "advisors whose answer is required; without it the run fails", default = {}, kind = kinds.either(kinds.boolean,
     kinds.list(kinds.agent, { text = "a list of advisors", example = "[one, two]", unique = true })) },
-  { name = "timeout", kind = kinds.number(0), unit = "seconds", doc = "for each; a late one counts as failed" },
-  { name = "quorum", kind = kinds.integer(0), default = 0, doc = "how many have to answer" },
+  { name = "timeout", kind = kinds.number(0), unit = "seconds", doc = "the time limit of each advisor; a late one counts as failed" },
+  { name = "quorum", kind = kinds.integer(0), default = 0, doc = "how many advisors have to answer" },
 }, "a list of agents or 'agents' with 'required', 'timeout', 'quorum'")
 
 local function check_advisors(value, ctx, pointer)
@@ -44,12 +57,12 @@ end
 
 -- `team: [a, b]` is short for `team: {members: [a, b]}`.
 local team_fields = {
-  { name = "members", kind = kinds.list(kinds.agent, agent_names), needed = true, doc = "who talks with each other" },
-  { name = "termination_mode", also = "terminationMode", default = "consensus", doc = "what ends the rounds; max_rounds does in any case",
+  { name = "members", kind = kinds.list(kinds.agent, agent_names), needed = true, doc = "the agents that discuss" },
+  { name = "termination_mode", also = "terminationMode", default = "consensus", doc = "how the discussion ends; max_rounds limits it in any case",
     kind = kinds.word({ "consensus", "max_rounds", "coordinator_decides" },
       { maxRounds = "max_rounds", coordinatorDecides = "coordinator_decides" }) },
-  { name = "max_rounds", also = "maxRounds", kind = kinds.integer(1, 100), default = 10, doc = "rounds at most" },
-  { name = "max_round_bytes", also = "maxRoundBytes", kind = kinds.integer(1), default = 65536, unit = "bytes", doc = "of what is broadcast in one round" },
+  { name = "max_rounds", also = "maxRounds", kind = kinds.integer(1, 100), default = 10, doc = "the most rounds" },
+  { name = "max_round_bytes", also = "maxRoundBytes", kind = kinds.integer(1), default = 65536, unit = "bytes", doc = "the limit of all messages in one round" },
 }
 local team = kinds.map(team_fields, "a list of agents or 'members' with 'termination_mode', 'max_rounds', 'max_round_bytes'")
 
@@ -69,20 +82,20 @@ end
 local budget = kinds.map({
   { name = "turns", kind = kinds.integer(0), doc = "model calls" },
   { name = "tool_calls", kind = kinds.integer(0), doc = "tool calls" },
-  { name = "tokens", kind = kinds.integer(0), doc = "in and out" },
-  { name = "cost", kind = kinds.number(0), unit = "USD", doc = "money" },
-  { name = "seconds", kind = kinds.number(0), unit = "seconds", doc = "wall time" },
-  { name = "reserve", kind = kinds.boolean, doc = "whoever calls it sets all of this aside for it" },
-  { name = "warn_at", kind = kinds.number(0, 1), default = 0.8, doc = "the part of any of them at which there is a warning" },
+  { name = "tokens", kind = kinds.integer(0), doc = "input and output tokens" },
+  { name = "cost", kind = kinds.number(0), unit = "USD", doc = "cost of model calls" },
+  { name = "seconds", kind = kinds.number(0), unit = "seconds", doc = "elapsed time" },
+  { name = "reserve", kind = kinds.boolean, doc = "the caller reserves all of this for the agent" },
+  { name = "warn_at", kind = kinds.number(0, 1), default = 0.8, doc = "the part of a limit at which there is a warning" },
 }, "limits by name", "{turns: 20, cost: 0.5}")
 
 local window = kinds.map({
-  { name = "strategy", kind = kinds.word { "summary", "results", "none" }, default = "summary", doc = "old results give way to a line; then old turns to a summary (`results`: to the user's words alone); `none`: nothing is done" },
-  { name = "at", kind = kinds.number(0.1, 0.95), default = 0.8, doc = "the part of the window from which on it is done" },
-  { name = "keep", kind = kinds.number(0.02, 0.5), default = 0.3, doc = "the part of the window in which the last turns stay whole" },
-  { name = "model", kind = kinds.model, default_text = "its own", doc = "who writes the summary" },
-  { name = "window", kind = kinds.integer(512), unit = "tokens", default_text = "the model's", doc = "how large the window is" },
-  { name = "result_bytes", kind = kinds.integer(512), unit = "bytes", default_text = "65536, in small windows less", doc = "a longer result of a tool is shown in part, and kept" },
+  { name = "strategy", kind = kinds.word { "summary", "results", "none" }, default = "summary", doc = "`summary`: old results become one line, then a summary replaces old turns; `results`: only the user's words replace them; `none`: off" },
+  { name = "at", kind = kinds.number(0.1, 0.95), default = 0.8, doc = "the used part of the window at which the conversation is shortened" },
+  { name = "keep", kind = kinds.number(0.02, 0.5), default = 0.3, doc = "the part of the window for the last turns, which stay whole" },
+  { name = "model", kind = kinds.model, default_text = "its own", doc = "the model that writes the summary" },
+  { name = "window", kind = kinds.integer(512), unit = "tokens", default_text = "the model's", doc = "the size of the window" },
+  { name = "result_bytes", kind = kinds.integer(512), unit = "bytes", default_text = "65536, in small windows less", doc = "a longer tool result is stored, and shown in part" },
 }, "settings by name", "{at: 0.7, model: openai/gpt-6.1-terra}")
 
 local names = kinds.list(kinds.text, { text = "a list of names", example = "[one, two]", unique = true })
@@ -103,10 +116,10 @@ local memory_name = { text = "a name", json = { type = "string", pattern = "^[A-
 end }
 
 local memory_fields = kinds.map({
-  { name = "name", kind = memory_name, needed = true, doc = "what it is called: letters, digits, - and _" },
-  { name = "scope", kind = kinds.word { "user", "project", "agent" }, default = "project", doc = "whose it is: the user's wherever they work, that of the folder of the work, or this agent's there" },
-  { name = "model", kind = kinds.model, default_text = "HOCKET_EMBED_MODEL", doc = "makes vectors of notes and of what is searched, so that those are found that mean the same" },
-  { name = "folder", kind = kinds.text, default_text = "the store", doc = "notes are Markdown files in this folder, from this file on" },
+  { name = "name", kind = memory_name, needed = true, doc = "the memory's name: letters, digits, - and _" },
+  { name = "scope", kind = kinds.word { "user", "project", "agent" }, default = "project", doc = "who shares it: all agents of the user, all agents in this working folder, or this agent in this folder" },
+  { name = "model", kind = kinds.model, default_text = "HOCKET_EMBED_MODEL", doc = "an embedding model, so that a search finds notes with a similar meaning" },
+  { name = "folder", kind = kinds.text, default_text = "the store", doc = "a folder for notes as Markdown files, relative to this file" },
 }, "a name or 'name' with 'scope', 'model', 'folder'")
 
 -- A name is short for the map.
@@ -144,56 +157,59 @@ end
 
 ---@type {title: string, [integer]: hocket.Key}[]
 local groups = {
-  { title = "Who it is",
-    { name = "name", kind = kinds.name, default_text = "the file's name", doc = "what others call it: letters, digits, _ and -" },
-    { name = "description", kind = kinds.text, default = "", doc = "what it is good for: other agents read it" },
-    { name = "display_name", kind = kinds.text, default_text = "its name", doc = "for people" },
+  { title = "Name and purpose",
+    { name = "name", kind = kinds.name, default_text = "the file's name", doc = "the agent's name: letters, digits, _ and -" },
+    { name = "description", kind = kinds.text, default = "", doc = "the agent's purpose, for other agents" },
+    { name = "display_name", kind = kinds.text, default_text = "its name", doc = "the name that people see" },
   },
-  { title = "Its model",
-    { name = "model", kind = models, default_text = "the caller's", doc = "provider/model; of a list the others are fallbacks, in order" },
-    { name = "temperature", kind = kinds.number(0, 2), doc = "how much chance there is in its words" },
-    { name = "max_tokens", kind = kinds.integer(1), doc = "of one answer" },
-    { name = "top_p", kind = kinds.number(0, 1), doc = "words that make up this much of the probability" },
-    { name = "top_k", kind = kinds.integer(1), doc = "the likeliest words only" },
+  { title = "The model of an agent",
+    { name = "model", kind = models, default_text = "the caller's", doc = "provider/model; in a list, the others are fallbacks, in order" },
+    { name = "temperature", kind = kinds.number(0, 2), doc = "the randomness of its answers" },
+    { name = "max_tokens", kind = kinds.integer(1), doc = "the most tokens of one answer" },
+    { name = "top_p", kind = kinds.number(0, 1), doc = "nucleus sampling: the share of probability to choose from" },
+    { name = "top_k", kind = kinds.integer(1), doc = "choose only from this many likeliest tokens" },
     { name = "stop", kind = stop, doc = "texts that end an answer" },
-    { name = "seed", kind = kinds.integer(0), doc = "the same chance again, where a provider can" },
-    { name = "reasoning", kind = reasoning, doc = "how much it thinks: a word, or tokens" },
-    { name = "tool_choice", kind = kinds.name, doc = "what it calls before anything else: a tool's name, or `required`, any of them; then it is free" },
-    { name = "body", kind = body, doc = "what requests have beside: it is merged into them, null takes a member away" },
-    { name = "retries", kind = kinds.integer(0), default_text = "2", doc = "of a model call that failed, with the same model" },
+    { name = "seed", kind = kinds.integer(0), doc = "makes answers reproducible, if the provider can" },
+    { name = "reasoning", kind = reasoning, doc = "the reasoning effort: a word, or tokens" },
+    { name = "tool_choice", kind = kinds.name, doc = "forces the first call: a tool's name, or `required` for any tool" },
+    { name = "body", kind = body, doc = "members that are merged into each request; null removes one" },
+    { name = "retries", kind = kinds.integer(0), default_text = "2", doc = "how often a failed model call is repeated" },
   },
-  { title = "What it works with",
-    { name = "tools", kind = tools, default = {}, doc = "names of tools and toolsets" },
+  { title = "Tools, data and schemas",
+    { name = "tools", kind = tools, default = {}, doc = "the tools and toolsets of the agent; `workflow:NAME` is a workflow of the project" },
     { name = "server_tools", kind = of_provider, doc = "tools that the provider runs: web_search, web_fetch, code_execution, file_search, image_generation" },
-    { name = "mcp", kind = mcp_servers.kind, doc = "MCP servers whose tools it has: by name, or names in .mcp.json" },
-    { name = "skills", kind = skills, doc = "`true`: all of the project and the user; or some by name, or by path (with a slash) from this file on" },
-    { name = "memory", kind = memory, doc = "notes that outlive its conversations, and tools for them: a name, or" },
-    { name = "project", kind = kinds.boolean, default = false, doc = "what AGENTS.md of the project says stands in its prompt" },
-    { name = "agents", kind = names, default = {}, doc = "the agents that it may call" },
-    { name = "variables", kind = kinds.variables, default = {}, doc = "for {{…}} in the prompt; one without a value is to be given by whoever calls" },
-    { name = "input", kind = kinds.schema, doc = "JSON Schema of what it is asked" },
-    { name = "output", kind = kinds.schema, doc = "JSON Schema of its answer" },
-    { name = "document", kind = kinds.document, doc = "the dimensions of the document that a facilitator brings along" },
-    { name = "task_limit", kind = kinds.integer(1), default_text = "20", doc = "tasks on a facilitator's board, or in a plan of the planner" },
+    { name = "mcp", kind = later(mcp_servers), doc = "MCP servers whose tools the agent has: declared here, or names in .mcp.json" },
+    { name = "skills", kind = skills, doc = "`true`: all skills of the project and the user; or names, or paths (with a slash) relative to this file" },
+    { name = "memory", kind = memory, doc = "notes that outlive conversations, with tools for them: a name, or" },
+    { name = "project", kind = kinds.boolean, default = false, doc = "adds the project's instructions (AGENTS.md, CLAUDE.md …) to the prompt" },
+    { name = "agents", kind = names, default = {}, doc = "the agents that this agent may call: names, folders of agents (with a slash) relative to this file, or workflows (NAME.lua)" },
+    { name = "variables", kind = kinds.variables, default = {}, doc = "values for {{…}} in the prompt; the caller has to give those without a value" },
+    { name = "input", kind = kinds.schema, doc = "JSON Schema of the request" },
+    { name = "output", kind = kinds.schema, doc = "JSON Schema of the answer" },
+    { name = "document", kind = kinds.document, doc = "the dimensions of a facilitator's document" },
+    { name = "task_limit", kind = kinds.integer(1), default_text = "20", doc = "the most tasks on a facilitator's board, or in a planner's plan" },
   },
-  { title = "Who comes before and after it",
-    { name = "handoff", kind = kinds.agent, doc = "the agent that its answer goes to, whose answer is then the answer" },
-    { name = "router", kind = kinds.boolean, default = false, doc = "it only chooses which of `agents` answers" },
-    { name = "fallback", kind = kinds.agent, doc = "the agent that a router without a valid choice falls back on" },
-    { name = "advisors", kind = kinds.with(short(advisors, "agents", any_list), check_advisors), doc = "agents that are asked first, side by side; it sees what they say" },
-    { name = "team", kind = short(team, "members", any_list), doc = "agents that discuss in rounds; it writes the answer" },
-    { name = "on_failure", kind = kinds.word { "skip", "continue", "abort", "replan" }, default_text = "skip", doc = "what becomes of tasks of a plan that build on a failed one" },
-    { name = "approve_plan", kind = kinds.boolean, default = false, doc = "a person looks at the plan before it is carried out" },
+  { title = "Patterns",
+    { name = "handoff", kind = later(handoff_key), doc = "the next agent, which gets this answer and gives the final one; from a list the model chooses one, or answers itself" },
+    { name = "alternates", kind = later(alternates_key, models, reasoning), doc = "the agents that get the work after this one has failed, or this one with another model or effort" },
+    { name = "router", kind = kinds.boolean, default = false, doc = "the agent only chooses which of `agents` answers" },
+    { name = "fallback", kind = kinds.agent, doc = "the agent that answers if a router makes no valid choice" },
+    { name = "advisors", kind = kinds.with(short(advisors, "agents", any_list), check_advisors), doc = "agents that are asked first, side by side; this agent sees their answers" },
+    { name = "team", kind = short(team, "members", any_list), doc = "agents that discuss in rounds; this agent writes the answer" },
+    { name = "until", kind = later(goal_key), doc = "when its work is done: the runtime checks it after each answer, and the agent goes on until it holds" },
+    { name = "on_failure", kind = kinds.word { "skip", "continue", "abort", "replan" }, default_text = "skip", doc = "what happens to tasks that depend on a failed one" },
+    { name = "checks", kind = kinds.boolean, default = false, doc = "a planner gives each task files, an expected outcome and a check, which the runtime makes" },
+    { name = "approve_plan", kind = kinds.boolean, default = false, doc = "a person has to approve the plan before it is carried out" },
   },
   { title = "Limits and permissions",
-    { name = "max_turns", kind = kinds.integer(1), default_text = "40", doc = "model calls in one conversation" },
-    { name = "max_tool_calls", kind = kinds.integer(0), default_text = "400", doc = "tool calls in one conversation" },
-    { name = "parallel", kind = kinds.integer(1), default_text = "16", doc = "tool calls of one turn at once; the others wait" },
-    { name = "context", kind = window, doc = "what is done when its conversation fills the model's window" },
-    { name = "timeout", kind = kinds.number(0), unit = "seconds", doc = "for one call of the agent; waiting for people does not count" },
-    { name = "budget", kind = budget, doc = "what it and all that it calls may use" },
-    { name = "approve", kind = approve.kind, doc = "rules for its tool calls: tool, tool(glob) or tool(argument=glob)" },
-    { name = "pool", kind = pool_name, example = "gpu", doc = "its calls are runs of their own, which workers of this pool take: `hocket work --pool NAME`" },
+    { name = "max_turns", kind = kinds.integer(1), default_text = "40", doc = "the most model calls in one conversation" },
+    { name = "max_tool_calls", kind = kinds.integer(0), default_text = "400", doc = "the most tool calls in one conversation" },
+    { name = "parallel", kind = kinds.integer(1), default_text = "16", doc = "the most tool calls of one turn at once; the others wait" },
+    { name = "context", kind = window, doc = "how to shorten the conversation when it fills the model's window" },
+    { name = "timeout", kind = kinds.number(0), unit = "seconds", doc = "the time limit of one call of the agent; waiting for people does not count" },
+    { name = "budget", kind = budget, doc = "limits for the agent and everything that it calls" },
+    { name = "approve", kind = later(approval_rules), doc = "rules for its tool calls: tool, tool(glob) or tool(argument=glob)" },
+    { name = "pool", kind = pool_name, example = "gpu", doc = "each call is a separate run for workers of this pool: `hocket work --pool NAME`" },
     { name = "sandbox", kind = kinds.word { "required", "best" }, default_text = "best", doc = "`required`: its programs run in a full sandbox or not at all" },
   },
 }
@@ -236,7 +252,7 @@ function keys.json_schema()
   return kinds.json_of(keys.all)
 end
 
---- The settings of `context` as an option has them: those that are given, checked.
+--- The settings of `context` as an option has them: the ones that are given, checked.
 ---@param value any
 ---@return table? settings
 ---@return string? wrong

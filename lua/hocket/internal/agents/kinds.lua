@@ -21,7 +21,7 @@ local kinds = {}
 ---@field example? string
 ---@field takes fun(value: any, ctx: table): boolean Whether the value has the form.
 ---@field read fun(value: any, ctx: table, pointer: string): any The value, after it was checked.
----@field json? table The form as a JSON Schema, for editors; absent: anything. It takes all that `read` takes, and perhaps more.
+---@field json? table The form as a JSON Schema, for editors; absent: anything. It takes everything that `read` takes, and perhaps more.
 ---@field fields? table[] Of a map: what it may hold, each {name, kind, default?, doc}.
 
 -- What somebody wrote, in a few words.
@@ -121,7 +121,7 @@ kinds.model = scalar("a model's name", is_text, a_text, function(v)
   end
 end)
 
---- One of these words; `also` maps further spellings to them.
+--- One word of the list `words`; `also` maps further spellings to them.
 ---@param words string[]
 ---@param also? table<string, string>
 function kinds.word(words, also)
@@ -207,7 +207,7 @@ local function names_of(fields)
   return names
 end
 
-local by_key = setmetatable({}, { __mode = "k" }) -- fields -> by their names, and by other spellings of these
+local by_key = setmetatable({}, { __mode = "k" }) -- fields -> by their names, and by other spellings of them
 
 -- The fields that keys stand for.
 local function index_of(fields)

@@ -2,6 +2,7 @@
 --- (`.mcp.json`). What comes out is in one form; nothing is started here.
 local json = require "hocket.json"
 local kinds = require "hocket.internal.agents.kinds"
+local others = require "hocket.internal.base.lazy" "hocket.internal.agents.formats.servers"
 local problem = require "hocket.internal.agents.problem"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
 local sources = require "hocket.internal.base.sources"
@@ -13,13 +14,15 @@ local servers = {}
 ---@field command? string A program that is talked with over its standard input and output …
 ---@field args string[]
 ---@field env table<string, string> All of its environment, beside PATH, HOME and the like.
+---@field env_file? string A file with more of it.
 ---@field cwd? string
 ---@field url? string … or an address.
 ---@field headers table<string, string>
 ---@field oauth? {client_id?: string, client_secret?: string, port?: integer}
----@field tools? string[] Globs: those that the agent gets.
+---@field tools? string[] Globs: the ones that the agent gets.
 ---@field include? string[] Globs of its file (`includeTools`): no others are there.
 ---@field exclude? string[] Globs of its file (`excludeTools`, `disabledTools`): these are not there.
+---@field only? string[] Globs of an agent of another program: no others are there for it.
 ---@field disabled? boolean Its file switches it off: it is neither started nor asked.
 ---@field timeout? number Seconds without progress, for one call.
 ---@field optional? boolean The agent works without it, where it cannot be reached.
@@ -40,25 +43,26 @@ local texts = { text = "names with texts", json = { type = "object", additionalP
 end }
 
 local oauth = kinds.map({
-  { name = "client_id", also = "clientId", kind = kinds.text, doc = "a client that was made at the server, where it registers nobody by itself" },
+  { name = "client_id", also = "clientId", kind = kinds.text, doc = "a client that you created at the server, if it does not register clients itself" },
   { name = "client_secret", also = "clientSecret", kind = kinds.text, doc = "its secret" },
   { name = "port", also = "callbackPort", kind = kinds.integer(1, 65535), default_text = "a free one", doc = "where the browser comes back to, on this machine" },
 }, "a client: 'client_id', 'client_secret', 'port'")
 
 local server = kinds.map({
-  { name = "command", kind = kinds.text, doc = "the program that is the server" },
+  { name = "command", kind = kinds.text, doc = "the server's program" },
   { name = "args", kind = kinds.list(kinds.text, { text = "a list of texts", example = "[-y, server]" }), default = {}, doc = "its arguments" },
-  { name = "env", kind = texts, default = {}, doc = "all of its environment; ${NAME} is the variable's value" },
-  { name = "cwd", kind = kinds.text, doc = "where it works" },
+  { name = "env", kind = texts, default = {}, doc = "its whole environment; ${NAME} is the variable's value" },
+  { name = "env_file", also = "envFile", kind = kinds.text, doc = "a file with lines NAME=VALUE for its environment; 'env' goes before" },
+  { name = "cwd", kind = kinds.text, doc = "its working folder" },
   { name = "url", kind = kinds.text, doc = "the address of a server, instead of a program" },
   { name = "headers", kind = texts, default = {}, doc = "headers of each request; ${NAME} is the variable's value" },
-  { name = "oauth", kind = oauth, doc = "how we log in, where the server wants that (hocket mcp login)" },
-  { name = "type", kind = kinds.word({ "stdio", "http" }, { ["streamable-http"] = "http", sse = "http" }), doc = "which of both" },
+  { name = "oauth", kind = oauth, doc = "the login, if the server requires one (hocket mcp login)" },
+  { name = "type", kind = kinds.word({ "stdio", "http" }, { ["streamable-http"] = "http", sse = "http" }), doc = "the transport: a program, or an address" },
   { name = "tools", kind = kinds.list(kinds.text, { text = "a list of names with globs", example = "[list_*]" }), default_text = "all", doc = "those that the agent gets" },
-  { name = "timeout", kind = kinds.number(0), unit = "seconds", default_text = "60", doc = "of one call, without progress" },
-  { name = "optional", kind = kinds.boolean, default = false, doc = "the agent works without it where it cannot be reached" },
-  { name = "defer", kind = kinds.boolean, default_text = "true above 40 tools", doc = "the model is not shown its tools, but one that finds them" },
-  { name = "sampling", kind = kinds.boolean, default = false, doc = "it may ask for answers of our model, which a person allows each time" },
+  { name = "timeout", kind = kinds.number(0), unit = "seconds", default_text = "60", doc = "the time limit of one call without progress" },
+  { name = "optional", kind = kinds.boolean, default = false, doc = "the agent works without it if it cannot be reached" },
+  { name = "defer", kind = kinds.boolean, default_text = "true above 40 tools", doc = "the model sees one tool that finds the others" },
+  { name = "sampling", kind = kinds.boolean, default = false, doc = "it may ask your model for answers, with a person's approval each time" },
   { name = "roots", kind = kinds.list(kinds.text, { text = "a list of folders", example = "[.]" }), default_text = "none", doc = "folders that the server is told it may work in" },
 }, "a server: 'command' with 'args', 'env', 'cwd', or 'url' with 'headers'")
 
@@ -117,8 +121,16 @@ servers.kind = {
 
 --- Where the servers of a folder stand.
 servers.FILE = ".mcp.json"
+--- Where other programs keep those of a project.
+servers.OTHERS = { ".vscode/mcp.json", ".cursor/mcp.json", "claude_desktop_config.json" }
 
-local known_keys = { command = true, args = true, env = true, cwd = true, url = true, headers = true, oauth = true, tools = true, timeout = true, optional = true, defer = true, roots = true, sampling = true, type = true }
+--- Whether a file is one of servers, by its name: also of other programs' names, wherever it is.
+---@param path string
+---@return boolean
+function servers.is_file(path)
+  local name = path:match "[^/]*$"
+  return name == servers.FILE or name == "mcp.json" or name == "claude_desktop_config.json"
+end
 
 local function names_in(one, key, list)
   for _, name in ipairs(type(one[key]) == "table" and one[key] or {}) do
@@ -135,15 +147,45 @@ local function narrow(def, one)
   def.exclude = #exclude > 0 and exclude or nil
 end
 
--- What other programs have there beside, is theirs.
-local function only_known(one)
-  if type(one) ~= "table" then return one end
-  local copy = {}
-  for key, value in pairs(one) do
-    if known_keys[key] and value ~= json.null then copy[key] = value end
-  end
-  if copy.type == "sse" or copy.type == "ws" then copy.type = nil end
-  return copy
+local function folder_of(file)
+  return file and file:match "^(.*)/[^/]*$" or "."
+end
+
+-- The folder of a project whose other programs' agents are in a hidden folder of it, as .claude/agents.
+local function project_of(dir)
+  local before = ("/" .. dir .. "/"):match "^(.-)/%.%w+/agents?/"
+  return before and (before == "" and "." or before:sub(2))
+end
+
+-- One entry of a file, or what is wrong with it.
+local function read_entry(name, entry, path)
+  local problems = {}
+  local ctx = { file = path, from_lua = false, wanted = {}, same_place = function() end, warn = function() end, say = function(_, pointer, message)
+    problems[#problems + 1] = pointer:sub(1, 1) == "#" and message or ("%s %s"):format(pointer:gsub("^/", ""):gsub("/", "."), message)
+    return {}
+  end }
+  local read = read_map({ [name] = entry }, ctx, "")
+  if #problems > 0 then return nil, table.concat(problems, "; ") end
+  return read[1]
+end
+
+--- A server that another program's agent writes out: one of ours, which works in the project's folder.
+---@param label string
+---@param entry any
+---@param file string The agent's.
+---@return hocket.McpServer?
+---@return string label
+---@return string? wrong
+function servers.inline(label, entry, file)
+  local dir = folder_of(file)
+  local project = project_of(dir) or dir
+  local name = wrong_name(label) and not wrong_name(others.name(label)) and others.name(label) or label
+  local one, wrong = read_entry(name, others.entry(entry, project .. "/" .. servers.FILE), file)
+  if not one then return nil, label, wrong end
+  narrow(one, entry)
+  one.file, one.optional = file, true
+  if one.command then one.cwd = one.cwd or sources.real(project) end
+  return one, label
 end
 
 --- Reads the text of a file of servers: `{"mcpServers": {NAME: {…}}}`, or `servers`, as other programs have them.
@@ -151,25 +193,23 @@ end
 ---@param path string Its file.
 ---@return table<string, hocket.McpServer>? by_name
 ---@return hocket.Error?
----@return table<string, string>? odd By name: what is wrong with those that are left out.
+---@return table<string, string>? odd By name: what is wrong with the ones that are left out.
 function servers.read_text(text, path)
-  local value, wrong = json.decode((text:gsub("^\239\187\191", "")))
+  local value, wrong = others.decode(text)
   if value == nil then return nil, { code = "agent", message = ("%s: %s"):format(path, wrong.message) } end
   local map = type(value) == "table" and (value.mcpServers or value.servers or value)
   if type(map) ~= "table" or json.is_array(map) then return nil, { code = "agent", message = ("%s: needs 'mcpServers', an object of servers by name"):format(path) } end
   local by_name, odd = {}, {}
-  for name, one in pairs(map) do
-    local problems = {}
-    local ctx = { file = path, from_lua = false, wanted = {}, same_place = function() end, warn = function() end, say = function(_, pointer, message)
-      problems[#problems + 1] = pointer:sub(1, 1) == "#" and message or ("%s %s"):format(pointer:gsub("^/", ""):gsub("/", "."), message)
-      return {}
-    end }
-    local read = read_map({ [name] = only_known(one) }, ctx, "")
-    if #problems > 0 then
-      odd[name] = table.concat(problems, "; ")
+  for _, label in ipairs(sorted_keys(map)) do
+    local one, name = map[label], tostring(label)
+    if wrong_name(name) and not wrong_name(others.name(name)) then name = others.name(name) end
+    local read, problem_here = read_entry(name, others.entry(one, path), path)
+    if read and by_name[name] then read, problem_here = nil, ("its name is '%s' here, which another one has"):format(name) end
+    if read then
+      by_name[name] = read
+      narrow(read, one)
     else
-      by_name[name] = read[1]
-      narrow(read[1], one)
+      odd[label] = problem_here
     end
   end
   return by_name, nil, odd
@@ -179,7 +219,7 @@ end
 ---@param path string
 ---@return table<string, hocket.McpServer>? by_name
 ---@return hocket.Error?
----@return table<string, string>? odd By name: what is wrong with those that are left out.
+---@return table<string, string>? odd By name: what is wrong with the ones that are left out.
 function servers.read_file(path)
   local text, err = sources.read(path, 1 << 20)
   if not text then return nil, err end
@@ -196,15 +236,40 @@ function servers.left_out(path, odd)
   return list
 end
 
-local function folder_of(file)
-  return file and file:match "^(.*)/[^/]*$" or "."
+--- The files of servers of a folder, in order.
+---@param dir string
+---@return string[]
+function servers.files(dir)
+  local list = {}
+  for _, name in ipairs { servers.FILE, table.unpack(servers.OTHERS) } do
+    local path = dir .. "/" .. name
+    if sources.info(path) then list[#list + 1] = path end
+  end
+  return list
 end
 
--- The file of a folder, or of the one above it: agents often stand in a folder of a project.
-local function nearest(dir)
-  for _, place in ipairs { dir .. "/" .. servers.FILE, dir .. "/../" .. servers.FILE } do
-    if sources.info(place) then return place end
+-- Those of a folder, then of the one above it, since agents often stand in a folder of a project.
+local function files_near(dir)
+  local list = {}
+  for _, place in ipairs { dir, dir .. "/..", project_of(dir) } do
+    local found = servers.files(place)
+    table.move(found, 1, #found, #list + 1, list)
   end
+  return list
+end
+
+-- What an agent says of a server of a file besides its name: it narrows what the file says.
+local function narrowed(found, one)
+  if not (one.only or one.exclude or one.optional) then return found end
+  local copy = setmetatable({}, getmetatable(found))
+  for key, value in pairs(found) do copy[key] = value end
+  copy.only, copy.optional = one.only, one.optional or found.optional
+  if one.exclude then copy.exclude = table.move(one.exclude, 1, #one.exclude, #(found.exclude or {}) + 1, table.move(found.exclude or {}, 1, #(found.exclude or {}), 1, {})) end
+  return copy
+end
+
+local function is_own(path)
+  return path:match "[^/]*$" == servers.FILE
 end
 
 --- What a name in `mcp:` stands for.
@@ -214,16 +279,19 @@ end
 ---@return string[]? odd What is wrong with others of its file.
 function servers.find(one)
   if not one.by_name then return one end
-  local path = nearest(folder_of(one.file))
-  if not path then
+  local paths, first = files_near(folder_of(one.file)), nil
+  if #paths == 0 then
     return nil, { code = "agent", message = ("%s: the MCP server '%s' stands in no %s beside it or in the folder above"):format(one.file or "an agent", one.name, servers.FILE) }
   end
-  local by_name, err, odd = servers.read_file(path)
-  if not by_name then return nil, err end
-  if by_name[one.name] then return by_name[one.name], nil, servers.left_out(path, odd) end
-  if odd[one.name] then return nil, { code = "agent", message = ("%s: %s"):format(path, odd[one.name]) } end
-  local names = sorted_keys(by_name)
-  return nil, { code = "agent", message = ("%s has no server '%s'%s"):format(path, one.name, problem.hint(one.name, names)) }
+  for _, path in ipairs(paths) do
+    local by_name, err, odd = servers.read_file(path)
+    if not by_name and is_own(path) then return nil, err end
+    local found = by_name and (by_name[one.name] or by_name[others.name(one.name)])
+    if found then return narrowed(found, one), nil, servers.left_out(path, odd) end
+    if odd and odd[one.name] then return nil, { code = "agent", message = ("%s: %s"):format(path, odd[one.name]) } end
+    first = first or err or { code = "agent", message = ("%s has no server '%s'%s"):format(path, one.name, problem.hint(one.name, sorted_keys(by_name))) }
+  end
+  return nil, first
 end
 
 return servers

@@ -6,7 +6,7 @@ local mermaid = {}
 
 local arrows = {
   agents = "-->", router = "-->|routes to|", fallback = "-.->|falls back on|",
-  handoff = "==>|hands off to|", advisors = "-.->|is advised by|", team = "-->|discusses with|",
+  handoff = "==>|hands off to|", choice = "==>|may hand off to|", advisors = "-.->|is advised by|", alternates = "-.->|gives up to|", team = "-->|discusses with|", ["until"] = "-.->|is judged by|",
 }
 
 -- Names may hold what Mermaid takes for syntax; labels are quoted, ids are counted.
@@ -35,7 +35,8 @@ function mermaid.draw(teams)
     end
     for _, name in ipairs(sorted_keys(defs)) do
       for _, edge in ipairs(graph.edges(defs[name])) do
-        if ids[edge.to] then lines[#lines + 1] = ("    %s %s %s"):format(ids[name], arrows[edge.kind], ids[edge.to]) end
+        local kind = edge.kind == "handoff" and edge.key ~= "/handoff" and edge.key ~= "/handoff/agent" and "choice" or edge.kind
+        if ids[edge.to] then lines[#lines + 1] = ("    %s %s %s"):format(ids[name], arrows[kind], ids[edge.to]) end
       end
     end
   end

@@ -17,7 +17,7 @@ function needs.origin(def)
   return { file = def.file, line = def.prompt_line, parts = def.prompt_parts }
 end
 
--- All that a prompt can be filled with, as far as it matters whether there is a value.
+-- Everything that a prompt can be filled with, as far as it matters whether there is a value.
 local function values_for(def, given, first)
   local values = {}
   for name in pairs(needs.own) do values[name] = "" end

@@ -1,5 +1,5 @@
---- Problems: what is wrong with an agent's file, and where. Several are collected before anybody is
---- told, so that one look at the list fixes the file.
+--- Problems: what is wrong with an agent's file, and where. Several are collected before any is
+--- reported, so that one look at the list fixes the file.
 local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
 
 local problem = {}
@@ -9,7 +9,7 @@ local problem = {}
 ---@field line integer From 1.
 ---@field column integer From 1, in characters.
 ---@field severity "error"|"warning" An agent with an error is not loaded.
----@field code string A word for programs: `syntax`, `encoding`, `limit`, `unknown_key`, `value`, `schema`, `unknown_agent`, `unknown_tool`, `unknown_provider`, `roots`, `unreached`, `duplicate_name`, `incompatible`, `cycle`, `include`, `variable`, `depth`, `nothing`, `script`, `unrecorded`, `request`, `module`, `undefined`, `mcp`, `skill`.
+---@field code string A word for programs: `syntax`, `encoding`, `limit`, `unknown_key`, `value`, `schema`, `unknown_agent`, `unknown_tool`, `unknown_provider`, `roots`, `unreached`, `duplicate_name`, `incompatible`, `cycle`, `include`, `variable`, `depth`, `nothing`, `script`, `unrecorded`, `request`, `module`, `undefined`, `unlimited`, `mcp`, `skill`.
 ---@field message string
 
 --- Makes one.
@@ -33,7 +33,7 @@ function problem.place(places, pointer)
   return 1, 1
 end
 
---- ": did you mean 'x'?", or what there is.
+--- ": did you mean 'x'?", or what exists.
 ---@param word string
 ---@param known string[] Sorted.
 ---@param also? string[] Words that are not listed, and may be meant as well.

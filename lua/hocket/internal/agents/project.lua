@@ -14,7 +14,7 @@ local project = {}
 
 ---@class hocket.Project
 ---@field defs table<string, hocket.Agent>
----@field own string[] Names of those that are checked.
+---@field own string[] Names of the ones that are checked.
 ---@field places table<string, table<string, integer[]>>
 ---@field known hocket.Declared
 ---@field words? table<string, boolean> Of its scripts.
@@ -80,7 +80,7 @@ local function check_mcp(self, def)
   end
 end
 
--- Those that it has by a path are proved as well; names are looked for as a run does that begins here.
+-- The ones that it has by a path are proved as well; names are looked for as a run does that begins here.
 local function check_skills(self, def)
   local here = sources.real "." or "."
   local found = skills.find(def.skills, def.file, here)
@@ -88,7 +88,8 @@ local function check_skills(self, def)
   for i, name in ipairs(not self.any_start and def.skills ~= true and def.skills or {}) do
     for _, missing in ipairs(found.missing) do
       if missing == name then
-        say(self, def, ("/skills/%d"):format(i - 1), "skill", skills.lacking(name, here))
+        local one = say(self, def, ("/skills/%d"):format(i - 1), "skill", skills.lacking(name, here))
+        if def.theirs then one.severity = "warning" end
       end
     end
   end
@@ -120,7 +121,7 @@ function project.reached(defs, from)
   return list
 end
 
--- Those that no other names; and whether any names another.
+-- The ones that no other names; and whether any names another.
 local function roots_of(self)
   local named, any, roots = {}, false, {}
   for _, name in ipairs(self.own) do
@@ -157,7 +158,9 @@ local function check_roots(self)
   if not self.words and from == roots and #roots > 1 then
     local one = say(self, self.defs[roots[2]], "", "roots",
       ("which agent begins? %s are named by no other: call one 'main', or let one name the others"):format(table.concat(roots, ", ")))
-    if not any then one.severity = "warning" end -- agents that have nothing to do with each other
+    local theirs = true -- of other programs: a person names the one that begins
+    for _, name in ipairs(self.own) do theirs = theirs and self.defs[name].theirs ~= nil end
+    if not any or theirs then one.severity = "warning" end -- agents that have nothing to do with each other
     return
   end
   if self.words and (self.words.planner or self.words.coordinator) then return end -- which may give work to everybody
@@ -172,7 +175,7 @@ end
 
 --- Checks a team.
 ---@param self hocket.Project
----@param whole boolean Whether these are all of its agents, and each is well by itself.
+---@param whole boolean Whether these are all of its agents, and each is valid by itself.
 ---@return hocket.Problem[] problems Its own.
 function project.check(self, whole)
   local names

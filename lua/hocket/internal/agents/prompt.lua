@@ -1,10 +1,14 @@
 --- Prompts: text with `{{name}}` places, filled in one pass, so that what is put in is never
 --- looked at again. `\{{` stands for two braces that are meant as such.
 local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
+local trim = require "hocket.internal.base.trim"
 
 local prompt = {}
 
--- Cuts a text into pieces: plain ones, and places with their names. Each position is looked at once,
+--- Bytes of what may be meant as a place.
+local NAME = 200
+
+-- Cuts a text into pieces: plain ones, and places with their names. Each position is checked once,
 -- however many braces there are.
 local function cut(text, plain, place)
   local from, at = 1, 1
@@ -65,8 +69,9 @@ end
 ---@return {at: integer, text: string}[]
 function prompt.no_places(text)
   local list = {}
-  for at, inside, stop in text:gmatch "(){{%s*([%a_][^{}\n]-)%s*}}()" do
-    local meant = text:sub(at - 1, at - 1) == "\\" and at > 1
+  for at, inside, stop in text:gmatch "(){{(%s*[%a_][^{}]*)}}()" do
+    inside = trim.both(inside)
+    local meant = text:sub(at - 1, at - 1) == "\\" and at > 1 or #inside > NAME or inside:find("\n", 1, true)
     if not meant and not inside:find "^[%w_]+$" and inside:find "^[%w_.%-]+%s*[%w_./%-]*$" then
       list[#list + 1] = { at = at, text = text:sub(at, stop - 1) }
     end

@@ -1,9 +1,11 @@
 --- From a file's text to a definition: the front matter between two lines `---`, in YAML, and below it the
 --- system prompt. Pure: what comes out depends on the text and the name alone.
+local formats = require "hocket.internal.base.lazy" "hocket.internal.agents.formats"
 local json = require "hocket.json"
 local keys = require "hocket.internal.agents.keys"
 local kinds = require "hocket.internal.agents.kinds"
 local problem = require "hocket.internal.agents.problem"
+local sources = require "hocket.internal.base.sources"
 local system = require "hocket.internal.core.system"
 local yaml = require "hocket.yaml"
 
@@ -73,11 +75,12 @@ local function split(text)
   return frontmatter, line + 1, rest:sub(body_start), line + lines
 end
 
---- Whether a text has front matter, and so means to be an agent.
+--- Whether a text has front matter, and so means to be an agent. That of a plan begins with the key `plan`.
 ---@param text string
 ---@return boolean
 function read.has_frontmatter(text)
-  return front_of(text) ~= nil
+  local at = front_of(text)
+  return at ~= nil and not text:find("^%-%-%-[ \t]*\r?\nplan:[ \t]", at)
 end
 
 --- Whether a text looks as if it meant to be an agent, and is none since something stands before its front matter.
@@ -131,6 +134,24 @@ local function file_name(path)
   return path:match "([^/]+)%.md$" or path:match "([^/]+)$" or path
 end
 
+-- The format that a file has by its place, and why a file of another one is no agent: most are plainly ours.
+local function format_of(path)
+  if path:sub(-3) == ".md" and not path:find("/.", 1, true) and path:byte(1) ~= 46 and not path:find("%.%a+%.md$", -24) then return nil end
+  return formats.of_place(path), formats.refused(path)
+end
+
+--- Whether a file is a prompt, a command or an instruction of another program: it has front matter, too, and is no agent.
+---@param path string
+---@return boolean
+function read.is_prompt(path)
+  if path:sub(-10) == ".prompt.md" or path:sub(-16) == ".instructions.md" then return true end
+  if not path:find("commands/", 1, true) then return false end -- of nearly all files, and far cheaper than what follows
+  local before = path:match "^(.-)/?%f[^/\0]commands/"
+  if not before then return false end
+  local name = before:match "[^/]*$"
+  return name == ".claude" or name == ".opencode" or name == ".gemini" or sources.info((before == "" and "." or before) .. "/.claude-plugin") ~= nil
+end
+
 local function copy(value)
   if type(value) ~= "table" then return value end
   return table.move(value, 1, #value, 1, json.array {})
@@ -168,7 +189,7 @@ end
 local function position_of(text, at)
   local before = text:sub(1, at - 1)
   local _, breaks = before:gsub("\n", "")
-  local last = before:match "[^\n]*$"
+  local last = before:match "^.*\n(.*)$" or before
   return breaks + 1, (utf8.len(last) or #last) + 1
 end
 
@@ -177,6 +198,8 @@ end
 ---@return integer? at
 ---@return string? why
 function read.find_bad_byte(text)
+  local mark = text:sub(1, 2)
+  if mark == "\255\254" or mark == "\254\255" then return 1, "the file is UTF-16: save it as UTF-8" end
   local at = system.bad_byte(text)
   if at then return at, "the file is not valid UTF-8" end
   at = text:find("\0", 1, true)
@@ -203,7 +226,7 @@ local function find_odd_break(frontmatter)
   return first, message
 end
 
--- Where values stand is looked for where something is wrong: until then it is JSON.
+-- The places of values are found only when something is wrong. Until then this is JSON.
 local TEXT = 1
 local lazy_places = { __index = function(self, pointer)
   local text = rawget(self, TEXT)
@@ -280,15 +303,61 @@ function read.head(text, file)
   return values, places, parts.text:sub(parts.at)
 end
 
---- Reads one agent from text.
----@param text string
----@param file string Its name, for messages.
----@return hocket.Agent? def
----@return hocket.Problem[] problems With a definition these are warnings.
----@return table<string, integer[]>? places Where the front matter's keys stand.
-function read.text(text, file)
-  local parts, broken = read_parts(text, file)
-  if not parts then return nil, { broken } end
+-- The tools of the built-in assistant: an agent of another program that names none has these.
+local function tools_of_assistant()
+  local name = "agents/assistant.md"
+  return (assert(read.text(system.asset(name), name))).tools
+end
+
+-- What another program's front matter says, as keys of ours; places are those of the ones that they came from.
+local function translated(format, raw, file, ctx)
+  local theirs = formats.translate(format, raw, file, tools_of_assistant)
+  theirs.left_out = 0
+  for _, one in ipairs(theirs.notes) do
+    local said = one.severity ~= "note" and ctx:say("#" .. one.pointer, one.message, one.code or "format")
+    if said then said.severity, theirs.left_out = one.severity, theirs.left_out + 1 end
+  end
+  for key, pointer in pairs(theirs.from) do ctx:same_place("/" .. key, pointer) end
+  return theirs
+end
+
+-- Their programs fill no places of ours, and include nothing.
+local function literal(text)
+  return text:find("{{", 1, true) and text:gsub("({*){{", "%1\\{{") or text
+end
+
+local function read_theirs(parts, raw, places, file, format)
+  local ctx = new_context(file, places, false)
+  local theirs = translated(format, raw, file, ctx)
+  local values = not problem.any_error(ctx.problems) and kinds.read_fields(keys.all, theirs.keys, ctx, "", {}) or {}
+  local def, problems, at = finish(values, ctx, file, parts.text, parts.at, parts.body_line)
+  if not def then return nil, problems end
+  def.prompt = theirs.prompt and theirs.prompt(literal(def.prompt)) or literal(def.prompt)
+  def.theirs = { format = format, calls = theirs.calls, handoffs = theirs.handoffs, servers = theirs.servers, denied_servers = theirs.denied_servers, person_only = theirs.person_only,
+    wished = theirs.wished, left_out = theirs.left_out }
+  def.mcp = #theirs.inline > 0 and theirs.inline or def.mcp
+  return def, problems, at
+end
+
+-- Keys and values as YAML has them; where that fails, as other programs read them.
+local function read_leniently(parts, file)
+  local raw, places = read_frontmatter(parts.frontmatter, parts.frontmatter_line, file)
+  if raw then return raw, places end
+  local mended = require("hocket.internal.agents.formats.lenient").mend(parts.frontmatter)
+  local again, where = read_frontmatter(mended, parts.frontmatter_line, file)
+  if again then return again, where end
+  return nil, places
+end
+
+-- A text that is none of ours: by its keys it may be another program's.
+local function read_by_keys(parts, file, problems)
+  if not parts.frontmatter or not problem.any_error(problems) then return nil end
+  local raw, places = read_leniently(parts, file)
+  local format = raw and formats.of_keys(raw)
+  if format then return read_theirs(parts, raw, places, file, format) end
+end
+
+local function read_ours(parts, file)
   local raw, places = {}, {}
   if parts.frontmatter then
     raw, places = read_frontmatter(parts.frontmatter, parts.frontmatter_line, file)
@@ -304,6 +373,51 @@ function read.text(text, file)
     ctx:warn("#", "there is no prompt: what stands below the front matter tells the agent what to do", "nothing")
   end
   return finish(values, ctx, file, parts.text, parts.at, parts.body_line)
+end
+
+--- Reads one agent from text: ours, or another program's (formats).
+---@param text string
+---@param file string Its name, for messages.
+---@param place? string Where it is, when that says more than its name.
+---@param said? string The format that a person has named.
+---@return hocket.Agent? def
+---@return hocket.Problem[] problems With a definition these are warnings.
+---@return table<string, integer[]>? places Where the front matter's keys stand.
+function read.text(text, file, place, said)
+  local format, other = format_of(place or file)
+  format = said or format
+  if other then return nil, { problem.new(file, 1, 1, "format", ("the file is %s, which hocket does not read: write an agent in Markdown"):format(other)) } end
+  local parts, broken = read_parts(text, file)
+  if not parts then return nil, { broken } end
+  if not format then
+    local def, problems, places = read_ours(parts, file)
+    if def then return def, problems, places end
+    local theirs, found, at = read_by_keys(parts, file, problems)
+    if found then return theirs, found, at end
+    return nil, problems
+  end
+  local raw, places = {}, {}
+  if parts.frontmatter then raw, places = read_leniently(parts, file) end
+  if not raw then return nil, { places } end
+  return read_theirs(parts, raw, places, file, format)
+end
+
+--- The front matter as it stands, and which program it is for: for `hocket check --explain`.
+---@param text string
+---@param file string
+---@param place? string
+---@param said? string
+---@return {file: string, format?: string, raw: table, places: table<string, integer[]>, notes: table[]}?
+function read.front(text, file, place, said)
+  local format = said or format_of(place or file)
+  local parts = read_parts(text, file)
+  if not parts then return nil end
+  local raw, places = {}, {}
+  if parts.frontmatter then raw, places = read_leniently(parts, file) end
+  if not raw then return nil end
+  if not format and not read_ours(parts, file) then format = formats.of_keys(raw) end
+  local notes = format and formats.translate(format, raw, file, tools_of_assistant).notes or {}
+  return { file = file, format = format, raw = raw, places = places, notes = notes }
 end
 
 -- In Lua the prompt is a key like the others.

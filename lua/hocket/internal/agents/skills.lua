@@ -12,6 +12,7 @@ local fs = require "hocket.internal.core.fs"
 local problem = require "hocket.internal.agents.problem"
 local read = require "hocket.internal.agents.read"
 local system = require "hocket.internal.core.system"
+local trim = require "hocket.internal.base.trim"
 
 local skills = {}
 
@@ -92,7 +93,7 @@ function skills.parse(text, file, folder)
     return nil, problems
   end
   check_others(values, body, say)
-  return { name = folder, description = description, body = (body:gsub("^%s+", ""):gsub("%s+$", "")), file = file }, problems
+  return { name = folder, description = description, body = trim.both(body), file = file }, problems
 end
 
 -- ---- Its folder --------------------------------------------------------------------------------

@@ -8,6 +8,11 @@
 ---     1   until November 2026; runs that name none
 ---     2   since then: members of JSON in the author's order, which runs of the first sort by name; words of fences by their place
 ---         (bind/fiber/kept.c)
+---     3   a router's choice and a facilitator's dispatch are forced by `tool_choice`; a facilitator goes on with its board in a conversation;
+---         records of a document have `place`; tools and prompts are shorter (agents/former_words.lua, agents/former.lua);
+---         the note on frames stands in system prompts; texts of a plan have a bound, and its prompt has work first
+---     4   an agent whose caller withholds the tool of its `tool_choice` works without it; requests of the facilitator and of agents for the web, code and
+---         commands are shorter; texts of a plan have a bound that llama.cpp can count; a call as text whose JSON is broken is no answer
 local kept = require "hocket.internal.core.kept"
 local system = require "hocket.internal.core.system"
 

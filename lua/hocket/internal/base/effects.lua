@@ -1,5 +1,5 @@
---- Effects: what a run asks of the world. In a run that is kept each is made once, and its outcome is in the log; a
---- replay takes it from there and makes nothing. Where no run is kept the function is called, and that is all.
+--- Effects: what a run does outside of itself. A durable run makes each effect once and logs its outcome; a replay
+--- takes the outcome from the log and makes nothing. Outside of a durable run only the function is called.
 ---
 ---     effects.run("http", { url = url }, function() return get(url) end)
 ---         live:    begin ─> the function, in a fiber outside of the run ─> end, with what it returned or raised
@@ -22,7 +22,7 @@ local effect, is_cancelled = kept.effect, fiber.cancelled
 --- The table of the run that is kept whose code runs now, for what modules keep for it; nil: none is.
 effects.here = kept.here
 
---- What the running code of a tool or a step shares with all that it starts; nil: the code is the run's, or no run is kept.
+--- What the running code of a tool or a step shares with everything that it starts; nil: the code is the run's, or no run is kept.
 ---@return {fiber: hocket.Fiber, run: hocket.Run, things: table[]}?
 function effects.within()
   local context = fiber.context()
@@ -59,7 +59,7 @@ function effects.call_within(fn, ...)
 end
 
 --- Whether what the running code does to the world goes through a log: that of a run that is kept. Raises "cancelled" where such a run
---- was left here (it is parked, or its host closes): whoever goes on with it comes to the same place, and does it then.
+--- was left here (it is parked, or its host closes): whoever continues with it comes to the same place, and does it then.
 ---@return boolean
 function effects.logged()
   if kept.here() then return true end
@@ -105,7 +105,7 @@ local function cancelled()
   return system.error { code = "cancelled", message = "cancelled" }
 end
 
--- Outcomes that are no data are told as errors.
+-- Outcomes that are no data are reported as errors.
 local function to_text(...)
   local ok, text = pcall(pack.encode, ...)
   if ok then return text end
@@ -119,6 +119,13 @@ local function as_data(ok, ...)
   local value, err = ...
   if value ~= nil or type(err) ~= "table" then return ok, ... end
   return ok, nil, pack.data(err), select(3, ...)
+end
+
+-- What an outcome returns or raises.
+local function unpacked(outcome)
+  local result = table.pack(pack.decode(outcome))
+  if not result[1] then error(result[2], 0) end
+  return table.unpack(result, 2, result.n)
 end
 
 -- What `make` raises is its outcome, unless it was cancelled.
@@ -159,7 +166,7 @@ end
 ---@param looks? boolean It is none of what a fork may have answered: whoever counts these passes it over.
 ---@param sheltered? boolean See hocket.EffectOptions.
 ---@return string outcome
----@return boolean cancelled Whether the running fiber was cancelled meanwhile: it has to raise that, when it has counted what there is to count.
+---@return boolean cancelled Whether the running fiber was cancelled meanwhile: it has to raise that, when it has counted what to count.
 ---@return boolean remembered Whether it was answered by what the run remembers of another one: nothing was made.
 function effects.make(kind, digest, make, reads, looks, sheltered)
   local known, said, turn = memory.outcome(kind, digest)
@@ -207,12 +214,18 @@ function effects.run(kind, fields, fn, opts, ...)
     return to_text(as_data(pcall(call, table.unpack(args, 1, args.n))))
   end, opts.reads, opts.looks, opts.sheltered)
   if gone and not opts.sheltered or outcome == "" then effects.cancel() end
-  local result = table.pack(pack.decode(outcome))
-  if not result[1] then error(result[2], 0) end
-  return table.unpack(result, 2, result.n)
+  return unpacked(outcome)
 end
 
---- The same for what is there at once: fn does not wait.
+--- Calls fn(...) where nothing is kept, with the results that a log would give: copies of data, else the same error.
+---@async
+---@param fn fun(...): ...
+---@return any ...
+function effects.unlogged(fn, ...)
+  return unpacked(to_text(as_data(true, fn(...))))
+end
+
+--- As effects.run for what is there at once: fn does not wait.
 ---@param kind string
 ---@param fields table
 ---@param fn fun(...): ...
@@ -220,11 +233,9 @@ end
 function effects.value(kind, fields, fn, ...)
   if not kept.here() then return fn(...) end
   local args = table.pack(...)
-  local result = table.pack(pack.decode(kept.value(kind, effects.digest(fields), function()
+  return unpacked(kept.value(kind, effects.digest(fields), function()
     return to_text(as_data(pcall(fn, table.unpack(args, 1, args.n))))
-  end)))
-  if not result[1] then error(result[2], 0) end
-  return table.unpack(result, 2, result.n)
+  end))
 end
 
 --- Whether what comes next has failed the first time: see effects.failed. nil: nothing can be said or asked of that here.

@@ -26,7 +26,7 @@ ending.RETRY_AFTER = 5
 ---@field acp? string Stop reason.
 ---@field mcp boolean isError of the tool's result, `success` of an AgentResponse is the opposite, and so is the status of a span.
 ---@field exit integer Of the program.
----@field unmeasured? boolean An evaluation learns nothing of it: it was the provider's doing.
+---@field unmeasured? boolean An evaluation learns nothing of it: the provider, a policy or the machine ended it.
 
 local rows = {
   -- ---- Answers
@@ -66,26 +66,23 @@ local rows = {
   -- ---- Ours, or the model's
   { name = "model", codes = { "model" }, state = "failed", task = "failed", mcp = true, exit = 1, http = 502, a2a = "FAILED", agui = "error" },
   { name = "failed", codes = { "script", "server" }, state = "failed", task = "failed", mcp = true, exit = 1, http = 500, a2a = "FAILED", agui = "error" },
-}
 
--- Runs that did nothing: what a client asked for, that a person refused the plan, or that nobody takes it.
-local refusals = {
-  { name = "declined", finishes = { "declined" }, codes = { "declined" }, state = "failed", task = "failed", mcp = true, exit = 6, http = 403, a2a = "REJECTED", agui = "error" },
+  -- ---- Nothing was done: a person refused the plan, the request or the agent is wrong, or nobody takes it
+  { name = "declined", finishes = { "declined" }, codes = { "declined" }, state = "failed", task = "failed", mcp = true, exit = 6, http = 403,
+    chat = "stop", responses = "completed", anthropic = "end_turn", a2a = "REJECTED", agui = "success", acp = "end_turn" }, -- in a conversation the agent's words are an answer
   { name = "request", codes = { "invalid" }, state = "failed", task = "failed", mcp = true, exit = 2, http = 400, a2a = "FAILED", agui = "error" },
   { name = "unsupported", codes = { "unsupported" }, state = "failed", task = "failed", mcp = true, exit = 1, http = 400, a2a = "FAILED", agui = "error" },
   { name = "agent", codes = { "agent" }, state = "failed", task = "failed", mcp = true, exit = 3, http = 500, a2a = "FAILED", agui = "error" },
   { name = "replay", codes = { "replay" }, state = "failed", task = "failed", mcp = true, exit = 1, unmeasured = true, http = 500, a2a = "FAILED", agui = "error" },
-  { name = "denied", codes = { "denied" }, state = "failed", task = "failed", mcp = true, exit = 1, http = 403, a2a = "FAILED", agui = "error" },
-  { name = "closed", codes = { "closed", "io" }, state = "failed", task = "failed", mcp = true, exit = 1, http = 503, retry = true, a2a = "FAILED", agui = "error" },
+  { name = "denied", codes = { "denied" }, state = "failed", task = "failed", mcp = true, exit = 1, unmeasured = true, http = 403, a2a = "FAILED", agui = "error" },
+  { name = "closed", codes = { "closed", "io" }, state = "failed", task = "failed", mcp = true, exit = 1, unmeasured = true, http = 503, retry = true, a2a = "FAILED", agui = "error" },
 }
 
 local by_name, by_finish, by_code = {}, {}, {}
-for _, list in ipairs { rows, refusals } do
-  for _, row in ipairs(list) do
-    by_name[row.name] = row
-    for _, word in ipairs(row.finishes or {}) do by_finish[word] = row end
-    for _, word in ipairs(row.codes or {}) do by_code[word] = row end
-  end
+for _, row in ipairs(rows) do
+  by_name[row.name] = row
+  for _, word in ipairs(row.finishes or {}) do by_finish[word] = row end
+  for _, word in ipairs(row.codes or {}) do by_code[word] = row end
 end
 
 --- All rows, in their order.

@@ -2,7 +2,7 @@
 --- anybody's words, and from the first such text on the permission check asks before anything runs, sends or changes
 --- things elsewhere. From files, programs, memory (`private`): it may be a secret, and requests ask where they go.
 ---
---- A label given to an agent's conversation is given to those that it came from as well, at once: what
+--- A label given to an agent's conversation is given to the ones that it came from as well, at once: what
 --- an agent has read is in its answer. It stays with the conversation's history, and goes with its messages
 --- wherever they are kept.
 local labels = {}
@@ -37,7 +37,7 @@ function Labels:keep(history)
   if self.bits ~= 0 then history:labels(self.bits) end
 end
 
---- The conversation goes on, and has what those that it came from were given meanwhile.
+--- The conversation goes on, and has what the ones that it came from were given meanwhile.
 ---@return hocket.Labels self
 function Labels:renew()
   local bits = self.above and self.above.bits & ~self.bits or 0

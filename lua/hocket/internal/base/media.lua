@@ -4,7 +4,7 @@
 ---     { "What is this?", media }  ──split──>  "What is this?", { media }  ──part──>  {"image":{"mime":…,"data":…}}
 ---
 --- Who makes one hands bytes around, as they are; base64 of them is made when they go into a conversation.
-local fence = require "hocket.fence"
+local fence = require "hocket.internal.base.lazy" "hocket.fence"
 local fs = require "hocket.fs"
 local system = require "hocket.internal.core.system"
 local failed = system.error

@@ -4,17 +4,20 @@
 ---     the other's log ── begin tool {a} … end "x" ──┐
 ---     this run        ── begin tool {a}  ───────────┴──> end "x", marked as remembered
 ---
---- Each outcome is given once: first to who stands at the same place, else to whoever asks the same, and in the order in which the other
---- run got them, so that what depends on the order is the same, too (`turn`, bind/fiber/kept_effect.c). A model that is asked anew keeps
---- the place of the call that it stands for. What failed for a model, or was cut off, is asked again. Outcomes that were remembered are marked in this run's own log, so that a replay needs no memory.
+--- Each outcome is given once: first to a caller at the same place, else to any caller with the same question. Outcomes come in the order in which the other
+--- run got them, so that results which depend on the order are equal, too (`turn`, bind/fiber/kept_effect.c). A repeated model call keeps the place of the call
+--- that it replaces. Failed or interrupted model calls are made again. This run's own log marks remembered outcomes, so a replay needs no memory.
 ---
---- What was said to agents at work is said again with the outcome that they had last when they heard it.
+--- Messages to agents at work are repeated with the outcome that the agent had last when it received
+--- them.
 ---
---- What was given is known by having been asked for: a replay asks again. One that leaps to a checkpoint does not, so that has it
---- (`given`, `give`).
+--- A replay asks again, and so learns which outcomes were given. A replay that starts at a checkpoint does not ask, so the
+--- checkpoint has them (`given`, `give`).
 local fiber = require "hocket.internal.core.fiber"
 local kept = require "hocket.internal.core.kept"
+local json = require "hocket.json"
 local pack = require "hocket.internal.base.pack"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
 
 local memory = {}
 
@@ -54,6 +57,7 @@ readers["end"] = function(self, e)
   local begun = self.begun[e.path .. " " .. e.ord]
   if not begun then return end
   push(self.places, begun.name .. " " .. e.path, e.n)
+  self.asked[e.n] = begun.digest
   if not is_worth(begun.name, e.value) then return end
   local item = note(self, { n = e.n, outcome = e.value })
   self.last = item
@@ -102,7 +106,7 @@ function readers.tell(self, e)
 end
 
 local function read(entries)
-  local self = { items = {}, begun = {}, places = {}, there = {}, anywhere = {}, questions = {}, open = {}, asking = {}, signals = {} }
+  local self = { items = {}, asked = {}, begun = {}, places = {}, there = {}, anywhere = {}, questions = {}, open = {}, asking = {}, signals = {} }
   for _, e in ipairs(entries) do readers[e.kind](self, e) end
   self.begun, self.open, self.asking, self.last, self.said = nil, nil, nil, nil, nil
   return self
@@ -137,12 +141,44 @@ local function end_there(self, place)
   return at
 end
 
+-- The lines of a digest, "name=value", by name.
+local function fields_of(digest)
+  local fields = {}
+  for name, value in digest:gmatch "([^=\n]*)=([^\n]*)" do fields[name] = value end
+  return fields
+end
+
+-- The names of what two digests have otherwise, sorted.
+local function differing(a, b)
+  local x, y, all = fields_of(a), fields_of(b), {}
+  for name, value in pairs(x) do all[name] = y[name] ~= value or nil end
+  for name, value in pairs(y) do all[name] = x[name] ~= value or nil end
+  return sorted_keys(all)
+end
+
+-- Takes note of the first effect that is made anew though the other run had made one there, or that it had none for. What had failed there is
+-- no other one.
+local function note_first(self, kind, digest, at)
+  local was = at and self.asked[at]
+  if self.first or anew[kind] or was == digest then return end
+  local context = fiber.context()
+  local step = context and context.step
+  self.first = { kind = kind, agent = step and step.def.name, op = step and step.op, differs = was and json.array(differing(was, digest)) or nil }
+end
+
+--- The first effect that was asked for otherwise than in the other run; nil: none was.
+---@return {kind: string, agent?: string, op?: string, differs?: string[]}?
+function memory.first()
+  local self = here()
+  return self and self.first
+end
+
 --- The outcome of an effect that begins now in the running fiber.
 ---@param kind string
 ---@param digest string
 ---@return string?
 ---@return {to: string, text: string}[]? said With it, to agents at work.
----@return integer? turn Its place among all that the other run had; of what is asked anew, where that is a model.
+---@return integer? turn Its place among everything that the other run had; of what is asked anew, where that is a model.
 function memory.outcome(kind, digest)
   local self = here()
   if not self then return nil end
@@ -150,6 +186,7 @@ function memory.outcome(kind, digest)
   local at = end_there(self, place)
   local item = take(self.there[place .. " " .. digest]) or take(self.anywhere[kind .. " " .. digest])
   if item then return item.outcome, item.said, item.n end
+  note_first(self, kind, digest, at)
   return nil, nil, kind == "model" and at or nil
 end
 
@@ -200,8 +237,8 @@ function memory.give(list)
   end
 end
 
---- Says something to the running run as somebody outside, as soon as it can be told anything: in a replay that is behind its end,
---- since a life that is gone may have ended before it was said. Before that the run is not put away, to wait for what it has.
+--- Sends something to the running run from outside, as soon as it can receive anything. In a replay that is after its end, since
+--- an earlier attempt may have ended before the message was sent. Until then the run is not suspended.
 ---@param run hocket.Run
 ---@param waits {fiber: hocket.Fiber} Who waits for it.
 ---@param say fun(): any, hocket.Error?

@@ -1,11 +1,11 @@
---- Misuse is told with the line of the script, and with the name that it knows, whatever of ours stands between the script and
+--- Misuse is reported with the line of the script, and with the name that it knows, whatever of ours stands between the script and
 --- what found it.
 local caught = require "hocket.internal.base.caught"
 local system = require "hocket.internal.core.system"
 
 local misuse = {}
 
---- So many frames above are looked at.
+--- So many frames above are checked.
 local FRAMES = 30
 
 -- Whether "file:line: " is a place in a file that comes with hocket, also where HOCKET_LUA_PATH says where these are.
@@ -38,6 +38,24 @@ local function settled(name, ok, ...)
   error(raised, 0)
 end
 
+-- The line of the nearest script above; where the script called in a return statement, that of ours which called the script: see of_script.
+local function place_of_caller()
+  for level = 4, FRAMES do
+    local _, place = pcall(error, "", level)
+    if place ~= "" and not is_ours(place) then return place end
+    local info = place ~= "" and debug.getinfo(level - 1, "t")
+    local _, above = pcall(error, "", level + 1)
+    if info and info.istailcall and above ~= "" and is_ours(above) then return above end
+  end
+  return ""
+end
+
+--- Raises a text with the line of the script that is at fault.
+---@param text string
+function misuse.raise(text)
+  error(place_of_caller() .. text, 0)
+end
+
 --- Calls fn(...) for the function that is known as `name`. What it raises as a text is misuse.
 ---@param name string
 ---@param fn function
@@ -54,6 +72,20 @@ function misuse.told(name, fn, ...)
   local ok, made = pcall(fn, ...)
   if not ok and type(made) == "table" and made.code == "invalid" then made = made.message end
   return settled(name, ok, made)
+end
+
+--- The text of an error that no script has caught, for its message handler. Where its place is in one of our files, the script's
+--- line comes first. A line that calls scripts counts as none of ours: see of_script.
+---@param callers string[]
+---@param text string
+---@return string
+function misuse.uncaught(callers, text)
+  local place, said = text:match "^([^:\n]+:%d+: )(.*)$"
+  for _, caller in ipairs(callers) do
+    if place and ("/" .. place):find("/" .. caller .. ":", 1, true) then return text end
+  end
+  local script = place and is_ours(place) and place_of_script() or ""
+  return script ~= "" and ("%s%s (%s)"):format(script, said, place:sub(1, -3)) or text
 end
 
 --- A text that was raised, whose place is the line of ours that calls the scripts: the script called in a return statement, which leaves

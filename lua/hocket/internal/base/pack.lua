@@ -1,4 +1,4 @@
---- Values as texts, for the log of a run: nil, booleans, numbers, texts, and tables of these.
+--- Values as texts, for the log of a run: nil, booleans, numbers, texts, and tables of them.
 ---
 ---     pack.encode("a", nil, { 1 })  ──> text ──pack.decode──> "a", nil, { 1 }
 ---

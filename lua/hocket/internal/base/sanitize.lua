@@ -1,15 +1,15 @@
 --- Text that a person is to judge: nothing in it is invisible, or changes how the rest looks.
 ---
---- A model writes the arguments of the call that a person allows. With controls, marks that turn
---- the direction of writing, letters of no width, blanks that are none or letters that look like others it could
---- show one thing and mean another; here they stand as the escapes of JSON: \u001b, \u202e, \u200b, \u00a0, \u0430.
+--- A model writes the arguments of the call that a person allows. Control characters, direction marks, invisible
+--- letters, odd blanks and look-alike letters could show one thing and mean another. Here they become the escapes
+--- of JSON: \u001b, \u202e, \u200b, \u00a0, \u0430.
 local json = require "hocket.json"
 
 local sanitize = {}
 
--- First and last of ranges: C1 controls, blanks that are not the one, soft hyphen, no-width and direction marks, fillers,
--- the empty Braille cell, hyphens, dots, slashes and colons that are not the one, variation selectors, interlinear marks,
--- full-width and mathematical letters, private use, tags.
+-- First and last of ranges: C1 controls, odd blanks, soft hyphen, no-width and direction marks, fillers, the empty
+-- Braille cell. Also odd hyphens, dots, slashes and colons, variation selectors, interlinear marks, full-width and
+-- mathematical letters, private use, tags.
 local hidden = {
   { 0x00, 0x1F }, { 0x7F, 0xA0 }, { 0xAD, 0xAD }, { 0x34F, 0x34F }, { 0x37E, 0x37E }, { 0x589, 0x589 }, { 0x5C3, 0x5C3 }, { 0x61C, 0x61C },
   { 0x115F, 0x1160 }, { 0x1680, 0x1680 }, { 0x17B4, 0x17B5 }, { 0x180B, 0x180F }, { 0x2000, 0x2012 }, { 0x2024, 0x2024 }, { 0x2028, 0x202F },
@@ -39,7 +39,7 @@ end
 
 -- ---- Letters that look like others -----------------------------------------------------------
 
--- Scripts with letters that a Latin one is taken for: first and last, and those that are.
+-- Scripts with letters that a Latin one is taken for: first and last, and the ones that are.
 local scripts = {
   { 0x370, 0x3FF, "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧαγικνορτυχϲϳ" },
   { 0x400, 0x52F, "АВЕЅІЈКМНОРСТУХЬЮабгеѕіјкопрсухьһԁԛԝѵӏг" },

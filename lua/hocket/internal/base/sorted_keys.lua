@@ -1,5 +1,5 @@
---- The keys of a table, sorted. The order of `pairs` is another one in each process, since texts and tables lie there by chance: what
---- is woken, asked, told or put into a text in that order is not the same in a replay.
+--- The keys of a table, sorted. The order of `pairs` differs between processes, since it depends on addresses. Code that wakes, asks,
+--- emits or writes in that order would do something else in a replay.
 local function by_text(a, b)
   return tostring(a) < tostring(b)
 end

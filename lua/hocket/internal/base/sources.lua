@@ -7,11 +7,11 @@
 ---
 --- What a run has written itself is read from disk: it would not find its own work otherwise. A run that is kept reads what it
 --- has read before from its own files (kept_sources); one that came from elsewhere what has travelled with it (carried).
-local bundle_files = require "hocket.internal.base.bundle_files"
+local bundle_files = require "hocket.internal.base.sources.bundle"
 local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.internal.core.fs"
 local kept = require "hocket.internal.core.kept"
-local kept_sources = require "hocket.internal.base.kept_sources"
+local kept_sources = require "hocket.internal.base.sources.kept"
 local system = require "hocket.internal.core.system"
 
 local sources = {}
@@ -38,7 +38,7 @@ local function covering(path)
   if rel and not (run and run.wrote and run.wrote[rel]) then return view, rel end
 end
 
---- Calls fn(...) with a view for all that it loads.
+--- Calls fn(...) with a view for everything that it loads.
 ---@param view hocket.View
 ---@return any ...
 function sources.within(view, fn, ...)
@@ -171,13 +171,24 @@ function sources.real(path)
   return (kept_sources.answer("real", path, now.real))
 end
 
+-- Variables that permit something: a bundle that came with a run does not say them, nor does what is stored of a run that has not begun.
+local permitting = { HOCKET_APPROVE = true, HOCKET_WEB_ALLOW = true }
+
+--- Removes such variables from the files of a run of which nothing was done: somebody else has put them there.
+---@param fed table<string, string> By the names that the store has.
+function sources.forget_permissions(fed)
+  for name in pairs(fed) do
+    if permitting[name:match "^%d+ variable (.*)$"] then fed[name] = nil end
+  end
+end
+
 --- As system.getenv, for what decides how a run goes on, and is no secret.
 ---@param name string
 ---@param passing? boolean Of a run that workers do it is not remembered: nothing is decided yet, and another worker may have it.
 ---@return string? value
 function sources.variable(name, passing)
   local with = bundle_files.here()
-  if with and with.variables[name] then return with.variables[name] end
+  if with and with.variables[name] and not permitting[name] then return with.variables[name] end
   if not kept.here() or with and passing and not kept_sources.knows("variable", name) then return system.getenv(name) end
   return (kept_sources.answer("variable", name, system.getenv))
 end

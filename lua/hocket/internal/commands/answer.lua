@@ -1,5 +1,5 @@
 --- `hocket answer`: what a person says to a run that waits for it, or will. The answer is in the store until the run takes it.
-local ask = require "hocket.ask"
+local decision = require "hocket.internal.run.decision"
 local ended = require "hocket.internal.run.ended"
 local json = require "hocket.json"
 local origin = require "hocket.internal.run.origin"
@@ -8,7 +8,7 @@ local stored = require "hocket.internal.commands.stored"
 local truncate = require "hocket.internal.base.truncate"
 
 local MAX_TEXT = 1024 * 1024
---- Bytes of another's answer that are told to whoever comes later.
+--- Bytes of another's answer that are reported to whoever comes later.
 local MAX_SHOWN = 200
 
 -- What was answered and not taken yet, by question.
@@ -21,16 +21,6 @@ local function pending(row)
     if type(said) == "table" and said.wish == "answer" and type(said.question) == "string" then by_question[said.question] = said.text end
   end
   return by_question
-end
-
--- What can be said to an approval: no more, so that "yes, but" is not taken for a yes. Whether other arguments fit its tool the
--- run says when it takes them; the question stays open where they do not.
-local function is_decision(text)
-  if text:find "^edit%s" then
-    local value = json.decode(text:sub(6))
-    return type(value) == "table" and not json.is_array(value)
-  end
-  return ask.verdict(text) ~= nil or ask.verdict(text:match "^%s*(%a+)[,:%s]" or "") == "no"
 end
 
 local opening = { question_asked = "question", approval_requested = "approval", input_requested = "input", signal_requested = "signal" }
@@ -67,7 +57,7 @@ local function note(open, closed, event)
   if type(event.id) ~= "string" then return end
   if kind then
     closed[event.id] = nil
-    open[#open + 1] = { id = event.id, kind = kind, tool = event.tool, always = event.always, name = event.name, agent = event.agent,
+    open[#open + 1] = { id = event.id, kind = kind, tool = event.tool, schema = event.schema, always = event.always, name = event.name, agent = event.agent,
       questions = event.questions, plan = event.type == "question_asked" and event.kind == "approval" or nil, arguments = event.arguments, reason = event.reason }
   elseif closing[event.type] then
     take_out(open, event.id)
@@ -129,11 +119,10 @@ local function check(row, question, text)
   elseif one.kind == "budget" then
     return stored.failure("invalid", "'%s' waits for the budget of project %s: hocket budget set %s", question, tostring(one.project), tostring(one.project))
   elseif one.kind == "run" or one.kind == "caller" then
-    return stored.failure("invalid", "'%s' waits for the run %s: that is what it hears of", question, tostring(one.child or one.caller))
-  elseif one.kind == "approval" and one.tool and not is_decision(text) then
-    return stored.failure("invalid", "leave to call a tool is answered with allow, deny (and a reason, if you like)%s or edit and its arguments as one JSON object", one.always and ", always" or "")
-  elseif one.kind == "approval" and one.tool and not one.always and ask.verdict(text) == "always" then
-    return stored.failure("invalid", "this is asked each time: answer allow or deny")
+    return stored.failure("invalid", "'%s' waits for the run %s, and takes no other answer", question, tostring(one.child or one.caller))
+  elseif one.kind == "approval" and one.tool then
+    local said, unfit = decision.read(text, one)
+    if not said then return stored.failure("invalid", "%s", unfit) end
   end
   return true
 end

@@ -1,8 +1,10 @@
 --- `hocket check PATH…`: agents and scripts, without a model call; and the keys of agents for its help.
 local agents = require "hocket.agent"
 local bounds = require "hocket.internal.agents.bounds"
+local workflow_bound = require "hocket.internal.agents.workflow_bound"
 local cases = require "hocket.internal.base.lazy" "hocket.internal.eval.cases"
 local json = require "hocket.json"
+local check_workflow = require "hocket.internal.base.lazy" "hocket.internal.commands.check_workflow"
 local mermaid = require "hocket.internal.agents.mermaid"
 local orchestrate = require "hocket.orchestrate"
 local problem = require "hocket.internal.agents.problem"
@@ -27,19 +29,25 @@ local function describe(def, bound)
   }
 end
 
--- Who calls deeper than calls go is told, unless another one that calls it is.
-local function check_depth(defs, own, all, problems)
+local function warn(problems, def, code, message)
+  local one = problem.new(def.file, 1, 1, code, message)
+  one.severity = "warning"
+  problems[#problems + 1] = one
+end
+
+-- What an agent is warned of that no other agent calls: calls deeper than calls go, and no limit.
+local function check_bounds(defs, own, all, problems)
   local called = {}
   for _, name in ipairs(own) do
     for _, edge in ipairs(agents.edges(defs[name])) do called[edge.to] = true end
   end
   for _, name in ipairs(own) do
-    if all[name].depth >= orchestrate.MAX_DEPTH and not called[name] then
-      local one = problem.new(defs[name].file, 1, 1, "depth", ("agents call each other %d deep from here: calls beyond %d are refused"):format(
-        all[name].depth, orchestrate.MAX_DEPTH - 1))
-      one.severity = "warning"
-      problems[#problems + 1] = one
+    local def, deep = defs[name], all[name].depth >= orchestrate.MAX_DEPTH
+    if deep and not called[name] then
+      warn(problems, def, "depth", ("agents call each other %d deep from here: calls beyond %d are refused"):format(all[name].depth, orchestrate.MAX_DEPTH - 1))
     end
+    local unlimited = not called[name] and bounds.warning(def, all[name])
+    if unlimited then warn(problems, def, "unlimited", unlimited) end
   end
 end
 
@@ -50,14 +58,14 @@ local function reached(one)
   return defs
 end
 
--- What follows for each agent is only known of a team that is well. Whom each can reach is a list for each, and is only
+-- What follows for each agent is only known of a team that is valid. Whom each can reach is a list for each, and is only
 -- made for who looks at it.
 local function take_team(one, result, reaches)
   result.agents = result.agents + #one.own
   if not one.well or #one.own == 0 then return end
-  local all, team = bounds.of(reached(one), reaches), { path = one.path, agents = json.array {} }
+  local all, team = workflow_bound.of_team(reached(one), reaches), { path = one.path, agents = json.array {} }
   for i, name in ipairs(one.own) do team.agents[i] = describe(one.defs[name], all[name]) end
-  check_depth(one.defs, one.own, all, result.problems)
+  check_bounds(one.defs, one.own, all, result.problems)
   table.insert(result.teams, team)
   table.insert(result.defs, one.defs)
 end
@@ -81,7 +89,7 @@ local function check_cases(files, found)
   found.cases = (found.cases or 0) + #list
 end
 
--- A folder that has cases alone is well, too.
+-- A folder that has cases alone is valid, too.
 local function check_path(path, found)
   if is_cases(path) then return check_cases({ path }, found) end
   local info = sources.info(path)
@@ -91,6 +99,21 @@ local function check_path(path, found)
   if #files == 0 then return end
   if #found.problems == before + 1 and found.problems[before + 1].code == "nothing" then found.problems[before + 1] = nil end
   check_cases(files, found)
+end
+
+-- ---- Workflows ------------------------------------------------------------------------------------
+
+-- Files that do not compile are reported anyway.
+local function take_workflows(found, result)
+  local model = sources.variable "HOCKET_MODEL"
+  result.workflows = json.array {}
+  for _, path in ipairs(found.looked and check_workflow.find(found.looked) or {}) do
+    local bound = check_workflow.of(path, model)
+    if bound then
+      table.insert(result.workflows, check_workflow.data(path, bound))
+      table.insert(result.bounds, check_workflow.text(path, bound))
+    end
+  end
 end
 
 -- ---- For people -----------------------------------------------------------------------------------
@@ -109,12 +132,25 @@ local function line_of(one)
     one.model_calls >= 1000000000000000 and "10^15 or more" or ("%d"):format(one.model_calls))
 end
 
+local function explained(paths, format)
+  local texts = {}
+  for i, path in ipairs(paths) do
+    local text, err = require("hocket.internal.agents.formats.explain")(path, format)
+    if not text then return nil, err end
+    texts[i] = text
+  end
+  return table.concat(texts, "\n\n")
+end
+
 local function text_of(result, args)
+  if args.explain then return explained(args.paths, args.format) end
   if args.graph then return mermaid.draw(result.defs) end
   local well = ("%s and %s"):format(plural(result.agents, "agent"), plural(result.scripts, "script"))
   if result.skills > 0 then well = ("%s, %s and %s"):format(plural(result.agents, "agent"), plural(result.scripts, "script"), plural(result.skills, "skill")) end
+  if result.plans then well = ("%s, and %s"):format(well, plural(result.plans, "plan")) end
   if result.cases then well = ("%s, and %s to evaluate"):format(well, plural(result.cases, "case")) end
-  local lines = { well .. " are well" }
+  local lines = { "OK: " .. well }
+  table.move(result.bounds, 1, #result.bounds, 2, lines)
   for _, team in ipairs(args.verbose and result.teams or {}) do
     lines[#lines + 1] = team.path
     for _, one in ipairs(team.agents) do lines[#lines + 1] = line_of(one) end
@@ -122,21 +158,26 @@ local function text_of(result, args)
   return table.concat(lines, "\n")
 end
 
----@param args {schema?: "agent"|"providers"|"eval", paths: string[], graph?: boolean, verbose?: boolean, json?: boolean} json: false leaves out what only that shows.
+---@param args {explain?: boolean, format?: string, schema?: "agent"|"providers"|"eval", paths: string[], graph?: boolean, verbose?: boolean, json?: boolean} json: false leaves out what only that shows.
 function commands.check(args)
   if args.schema then
     local made, err = commands.schema_of(args.schema)
     if not made then return nil, err end
     return { text = json.encode(made), schema = made, problems = json.array {} }
   end
-  local found = { hints = true, scripts = 0, problems = json.array {}, teams = {} }
+  local wrong_format = args.format and require("hocket.internal.agents.formats").wrong(args.format)
+  if wrong_format then return nil, { code = "invalid", message = "--format: " .. wrong_format } end
+  local found = { format = args.format, hints = true, scripts = 0, problems = json.array {}, teams = {} }
   for _, path in ipairs(args.paths) do check_path(path, found) end
-  local result = { agents = 0, scripts = found.scripts, cases = found.cases, skills = found.skills or 0, problems = found.problems, teams = json.array {}, defs = {} }
+  local result = { agents = 0, scripts = found.scripts, cases = found.cases, skills = found.skills or 0, plans = found.plans, problems = found.problems, teams = json.array {}, defs = {}, bounds = {} }
+  take_workflows(found, result)
   for _, team in ipairs(found.teams) do take_team(team, result, args.verbose or args.json ~= false) end
-  local text = text_of(result, args)
+  local text, wrong = text_of(result, args)
+  if not text then return nil, wrong end
   result.graph = args.graph and text or nil
-  result.defs = nil -- definitions are no part of what is printed
+  result.defs, result.bounds = nil, nil -- no part of what is printed
   if problem.any_error(result.problems) then
+    result.text = args.explain and text or nil
     return nil, { code = "agent", message = agents.explain(result.problems) }, result
   end
   result.text = text

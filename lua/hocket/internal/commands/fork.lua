@@ -9,15 +9,15 @@ local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
 local system = require "hocket.internal.core.system"
 
---- Kinds of entries: what wall time it is when the run's clock is 0; an effect begins, and has ended.
+--- Kinds of entries: the wall time at 0 of the run's clock; an effect begins; an effect has ended.
 local LIFE, END, BEGIN = 1, 6, 9
 
 local function place_of(entry)
   return ("%d %d"):format(entry.path, entry.ord)
 end
 
--- The last record that is of the same moment as record `at`, that moment, and how often the wall's clock had gone back until
--- then: a process that goes on may have an earlier one.
+-- The last record of the same moment as record `at`, that moment, and how often the wall clock had gone back until then: a
+-- process that continues a run may have an earlier clock.
 local function moment_of(row, at)
   local seq, time, last, before, back = 0, nil, 0, 0, 0
   local ok, err = stored.each(row.id, function(record)
@@ -45,7 +45,7 @@ end
 -- The last entry that is of that moment or before: n; and the effects that begin behind all else of it.
 local function entry_at(row, time, back, beyond)
   local n, began, before, gone_back, is_beyond = 0, nil, 0, 0, false
-  local last = {} -- of these effects: where, and what time it had been until then
+  local last = {} -- for each such effect: the place, and the time until then
   local ok, err = stored.each(row.id, function(entry)
     if is_beyond then return beyond(entry, last) end
     if entry.kind == LIFE then began = math.tointeger(tonumber(entry.value)) or began end
@@ -62,7 +62,7 @@ local function entry_at(row, time, back, beyond)
   return n, last
 end
 
--- What had begun there and came to its end behind it the fork begins itself, as all that is behind it: whether the first of it was
+-- What had begun there and came to its end behind it the fork begins itself, as everything that is behind it: whether the first of it was
 -- logged in the same millisecond is chance. What has no end stays: nobody knows whether it was done. The moment is earlier then.
 local function entries_at(row, time, back)
   local n, last = entry_at(row, time, back, function(entry, begun)
@@ -107,7 +107,7 @@ local function part_of(row, at)
   if not seq then return nil, time end
   local n, moment = entries_at(row, time, back)
   if not n then return nil, moment end
-  if moment < time then -- the fork tells by itself what was told behind them
+  if moment < time then -- the fork itself repeats the events after these entries
     local err
     seq, err = record_until(row, seq, moment)
     if not seq then return nil, err end
@@ -126,7 +126,7 @@ local function options_of(row, args)
   local options = json.decode(row.options or "{}")
   if type(options) ~= "table" then return stored.failure("parse", "the options of run %s cannot be read", row.id) end
   if args.input and not options.conversation then
-    return stored.failure("invalid", "run %s is no conversation: its input was read before record %d (--latest begins anew, with all that is the same)", row.id, args.at or row.last_n)
+    return stored.failure("invalid", "run %s is no conversation: its input was read before record %d (--latest begins anew, and reuses the results that are the same)", row.id, args.at or row.last_n)
   end
   for name, value in pairs(args.options or {}) do options[name] = value end
   options.serve = serve_of(options, args)
@@ -164,7 +164,7 @@ local function latest(row, args)
 end
 
 ---@async
----@param args {id: string, at?: integer, latest?: boolean, input?: string, model?: string, options?: table, target?: string, consent?: boolean, token?: string} token: of a client of `hocket serve` consent: a person makes it; at: a record; without it all that the run has.
+---@param args {id: string, at?: integer, latest?: boolean, input?: string, model?: string, options?: table, target?: string, consent?: boolean, token?: string} token: of a client of `hocket serve` consent: a person makes it; at: a record; without it everything that the run has.
 return function(args)
   local row, err = stored.named(args.id)
   if not row then return nil, err end

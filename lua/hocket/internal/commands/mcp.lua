@@ -13,7 +13,6 @@ local sanitize = require "hocket.internal.base.sanitize"
 local runs = require "hocket.internal.run.run"
 local server = require "hocket.internal.core.server"
 local servers = require "hocket.internal.mcp.servers"
-local sources = require "hocket.internal.base.sources"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
 local suggest = require "hocket.internal.base.suggest"
 local system = require "hocket.internal.core.system"
@@ -34,17 +33,16 @@ end
 -- the file that are left out.
 local function named_in(dir)
   require "hocket.internal.runner.builtins" -- the tools that agents' files name
-  local by_name, order, left_out = {}, {}, {}
+  local by_name, order, left_out, files = {}, {}, {}, {}
   local function add(one)
     if by_name[one.name] then return end
     by_name[one.name], order[#order + 1] = one, one.name
   end
-  local file = dir .. "/" .. defs.FILE
-  if sources.info(file) then
+  for _, file in ipairs(defs.files(dir)) do
     local list, err, odd = defs.read_file(file)
-    if not list then return nil, err end
-    left_out = odd
-    for _, one in pairs(list) do add(one) end
+    if not list and file:match "[^/]*$" == defs.FILE then return nil, err end
+    for name, why in pairs(list and odd or { [file] = err.message }) do left_out[name], files[name] = left_out[name] or why, files[name] or file end
+    for _, one in pairs(list or {}) do add(one) end
   end
   for _, team in ipairs(find.teams(dir) or {}) do
     local ok, loaded = pcall(agents.load_dir, team)
@@ -56,16 +54,16 @@ local function named_in(dir)
     end
   end
   table.sort(order)
-  return by_name, nil, order, left_out
+  return by_name, nil, order, left_out, files
 end
 
 -- A name, or an address.
 local function find_server(dir, name)
   if name:find "^https?://" then return { name = name:match "^https?://([^/]+)", url = name, args = {}, env = {}, headers = {} } end
-  local by_name, err, order, left_out = named_in(dir)
+  local by_name, err, order, left_out, files = named_in(dir)
   if not by_name then return nil, err end
   if by_name[name] then return by_name[name] end
-  if left_out[name] then return failure("agent", "%s/%s: %s", dir, defs.FILE, left_out[name]) end
+  if left_out[name] then return failure("agent", "%s: %s", files[name], left_out[name]) end
   local info = fs.info(name)
   if info and info.kind == "directory" then return failure("invalid", "'%s' is a folder, and a server is expected: hocket mcp --in %s doctor", name, name) end
   local near = suggest(name, order)
@@ -166,11 +164,10 @@ function words.call(place, name, tool, text)
   return { text = said, result = result }
 end
 
-local function examine(place, one)
-  local def, err = admit(place, one)
+-- What a server says of itself; or nil and why it cannot be used.
+local function examine(def)
   local began = fiber.now()
-  local entry
-  if def then entry, err = servers.get(def) end
+  local entry, err = servers.get(def)
   if not entry then return nil, err.message end
   local client = entry.client
   local tools
@@ -178,6 +175,27 @@ local function examine(place, one)
   if not tools then return nil, err.message end
   return ("%s %s, MCP %s, %d tool%s%s, %.2f s"):format(sanitize.text(tostring(client.server.name or "?")), sanitize.text(tostring(client.server.version or "")),
     client.version, #tools, #tools == 1 and "" or "s", #client.dropped > 0 and (" (%d left out)"):format(#client.dropped) or "", fiber.now() - began)
+end
+
+--- Servers that are examined at once.
+local AT_ONCE = 16
+
+-- A person needs a yes one server after the other. Then the ones that may be started are, side by side.
+local function examine_all(place, list)
+  local admitted, said = {}, {}
+  for i, one in ipairs(list) do
+    if one.disabled then
+      said[i] = { well = "disabled where it stands" }
+    else
+      local def, err = admit(place, one)
+      if def then admitted[#admitted + 1] = { at = i, def = def } else said[i] = { why = err.message } end
+    end
+  end
+  flow.map(admitted, function(one)
+    local well, why = examine(one.def)
+    said[one.at] = { well = well, why = why }
+  end, { limit = AT_ONCE })
+  return said
 end
 
 function words.doctor(place, name)
@@ -191,10 +209,9 @@ function words.doctor(place, name)
     if not by_name then return nil, err end
     for i, known in ipairs(order) do list[i] = by_name[known] end
   end
-  local rows, states = {}, {}
+  local rows, states, said = {}, {}, examine_all(place, list)
   for i, one in ipairs(list) do
-    local well, why
-    if one.disabled then well = "disabled where it stands" else well, why = examine(place, one) end
+    local well, why = said[i].well, said[i].why
     rows[i] = { (well and "ok     " or "FAILED ") .. one.name, well or sanitize.text(why) }
     states[i] = { name = one.name, ok = well ~= nil, details = well or why }
     wrong = wrong + (well and 0 or 1)

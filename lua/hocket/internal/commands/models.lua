@@ -1,4 +1,4 @@
---- `hocket models [PROVIDER]`: the models that a server offers, as it says itself; without a key, or without an answer, those that
+--- `hocket models [PROVIDER]`: the models that a server offers, as it says itself; without a key, or without an answer, the ones that
 --- stand in the tables.
 local json = require "hocket.json"
 local model = require "hocket.model"

@@ -1,9 +1,9 @@
---- `hocket rm`: runs are removed. When one of the ids is none, none is removed; those that stay until others of them are gone go last.
+--- `hocket rm`: runs are removed. When one of the ids is none, none is removed; the ones that stay until others of them are gone go last.
 local json = require "hocket.json"
 local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
 
--- Those that could not be: {id=, err=}.
+-- The ones that could not be: {id=, err=}.
 local function remove_all(ids, removed)
   local left = {}
   for _, id in ipairs(ids) do
@@ -19,12 +19,19 @@ local function ids_of(rows)
   return ids
 end
 
+-- A run whose row is damaged can be removed by its whole id.
+local function named(id)
+  local row, err = stored.named(id)
+  if row or err.code ~= "parse" or #id ~= 26 then return row, err end
+  return { id = id }
+end
+
 ---@async
 ---@param args {ids: string[]}
 return function(args)
   local rows, seen, removed = {}, {}, json.array {}
   for _, id in ipairs(args.ids or {}) do
-    local row, err = stored.named(id)
+    local row, err = named(id)
     if not row then return nil, err end
     if not seen[row.id] then rows[#rows + 1] = row end
     seen[row.id] = true

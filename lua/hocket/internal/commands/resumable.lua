@@ -19,14 +19,14 @@ local function told(run)
     conversation = options.conversation == true }
 end
 
--- Whether it goes on without being named. A run of an evaluation that was cut off is nobody's to go on with, unless he says so: its
+-- Whether it goes on without being named. A run of an evaluation that was cut off is nobody's to continue with, unless he says so: its
 -- folder may be gone. Nor is one of a pool: that is a worker's. Nor is a fork that nobody has gone on with yet: it would be paid for.
 local function is_left(run, conversation)
   if run.owner or run.pool or stored.eval(run) then return false end
   return conversation or stored.state(run) ~= "forked"
 end
 
--- All that have not ended; conversations, or the others.
+-- All runs that have not ended: conversations, or the others.
 local function open_ones(conversation)
   local list, held, before = {}, {}, nil
   repeat
@@ -43,7 +43,7 @@ local function open_ones(conversation)
   return list, held
 end
 
--- Those that were left last come first; all that were left here before those of other folders, where `here` is said.
+-- The ones that were left last come first; where `here` is given, runs that were left here come before the others.
 local function sort(list, here)
   local function is_before(a, b)
     local a_here, b_here = a.cwd == here, b.cwd == here
@@ -54,7 +54,7 @@ local function sort(list, here)
   table.sort(list, is_before)
 end
 
--- One that another process has, and that would have come before: whoever goes on with another one is told.
+-- Notes a run that another process has and that would have come first, so that the user learns why another one continues.
 local function note_held(list, held, here)
   local first = list[1]
   sort(held, here)

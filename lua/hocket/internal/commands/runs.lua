@@ -4,7 +4,8 @@ local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
 local suggest = require "hocket.internal.base.suggest"
 local system = require "hocket.internal.core.system"
-local told = require "hocket.internal.base.lazy" "hocket.internal.commands.runs_told"
+local told = require "hocket.internal.base.lazy" "hocket.internal.commands.runs.summary"
+local webhook = require "hocket.internal.base.lazy" "hocket.internal.serve.webhook"
 
 local PAGE = 1000
 
@@ -56,7 +57,7 @@ local function has_labels(row, wanted)
   return true
 end
 
--- What is looked for: `meant(row)`, the states as the store and as people name them, and when the oldest began.
+-- What is searched for: `meant(row)`, the states as the store and as people name them, and when the oldest began.
 local function read(args)
   local filter, wanted = read_states(args.state)
   if not filter then return nil, wanted end
@@ -73,7 +74,7 @@ local function read(args)
   return { filter = filter, is_wanted = is_wanted, since = since, is_plain = not (wanted or since or older or args.target or args.label or args.meant or args.eval ~= nil) }
 end
 
--- False: there is one more than wanted, or all that follow are too old.
+-- False: there is one more than wanted, or the rows that follow are too old.
 local function add(answer, page, look, limit, args)
   local runs = answer.runs
   for _, row in ipairs(page) do
@@ -104,16 +105,31 @@ local function list(args, limit)
   end
 end
 
---- `more` of the answer: there are older ones; `before`: those alone that are older than this id. `text`: of `summary` and `stats` (runs_told.lua), which look at
+-- The address is the operator's, and what is posted is signed as all webhooks are.
+local function post(url, summary)
+  if not url:find "^https?://[^/%s]+" then return stored.failure("invalid", "--webhook: expected an address that begins with http:// or https://") end
+  local key, err = webhook.secret()
+  if not key then return nil, err end
+  local sent, why = webhook.post(key, url, "runs_summary_" .. system.run_id(), webhook.body("runs.summary", { text = summary.text, summary = summary.summary }))
+  if not sent then return stored.failure("http", "the summary could not be delivered to the webhook: %s", why) end
+  return summary
+end
+
+--- `more` of the answer: there are older ones; `before`: those alone that are older than this id. `text`: of `summary` and `stats` (runs/summary.lua), which look at
 --- all runs that are meant.
 ---@async
----@param args {state?: string|string[], target?: string, label?: string[], since?: string, older?: string, summary?: boolean, stats?: boolean, eval?: boolean, limit?: integer, parent?: string, before?: string, agent_of?: fun(row: table): string?, meant?: fun(row: table): boolean} limit: 50; 0: no limit. since, older: ages, as "24h".
+---@param args {state?: string|string[], target?: string, label?: string[], since?: string, older?: string, summary?: boolean, webhook?: string, stats?: boolean, eval?: boolean, limit?: integer, parent?: string, before?: string, agent_of?: fun(row: table): string?, meant?: fun(row: table): boolean} limit: 50; 0: no limit. since, older: ages, as "24h".
 return function(args)
   local limit = args.limit or 50
   if math.type(limit) ~= "integer" or limit < 0 then return stored.failure("invalid", "the limit is a whole number of at least 0") end
   local answer, err = list(args, (args.summary or args.stats) and 0 or limit)
   if not answer then return nil, err end
-  if args.summary then return told.summary(answer.runs) end
+  if args.webhook and not args.summary then return stored.failure("invalid", "--webhook posts what --summary says: give both") end
+  if args.summary then
+    local summary = told.summary(answer.runs)
+    if args.webhook then return post(args.webhook, summary) end
+    return summary
+  end
   if args.stats then return told.stats(answer.runs) end
   return answer
 end

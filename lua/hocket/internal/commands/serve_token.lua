@@ -1,6 +1,6 @@
 --- `hocket serve token`: makes, lists and revokes tokens for clients (serve/client_tokens.lua).
 local client_tokens = require "hocket.internal.serve.client_tokens"
-local isotime = require "hocket.internal.base.isotime"
+local end_time = require "hocket.internal.commands.end_time"
 local json = require "hocket.json"
 local system = require "hocket.internal.core.system"
 
@@ -9,8 +9,6 @@ local words = {}
 local function failure(message, ...)
   return nil, system.error { code = "invalid", message = message:format(...) }
 end
-
-local seconds = { s = 1, min = 60, h = 3600, d = 86400, day = 86400 }
 
 -- "5/day"
 local function read_budget(text)
@@ -24,17 +22,8 @@ end
 local function read_rate(text)
   local amount, unit = text:match "^(%d+)/(%a+)$"
   local n = math.tointeger(tonumber(amount))
-  if not n or n < 1 or n > 1000000 or not seconds[unit] then return failure("--rate: expected a number in a time, as in 10/min, 2/s or 100/h, got '%s'", text:sub(1, 40)) end
-  return { n = n, seconds = seconds[unit] }
-end
-
--- "30d", "2027-01-31"
-local function read_end(text)
-  local now, amount, unit = math.floor(system.wall()), text:match "^(%d+)(%a+)$"
-  local ends
-  if amount and #amount <= 6 and seconds[unit] then ends = now + tonumber(amount) * seconds[unit] else ends = (isotime.ms(text .. "T00:00:00Z") or 0) // 1000 end
-  if ends <= now then return failure("--expires: expected a time to come, as in 30d, 12h or 2027-01-31, got '%s'", text:sub(1, 40)) end
-  return ends
+  if not n or n < 1 or n > 1000000 or not end_time.seconds[unit] then return failure("--rate: expected a number in a time, as in 10/min, 2/s or 100/h, got '%s'", text:sub(1, 40)) end
+  return { n = n, seconds = end_time.seconds[unit] }
 end
 
 local function date(at)
@@ -61,7 +50,7 @@ end
 
 function words.create(args)
   local spec = { name = args.name, agents = args.agents, scopes = args.scopes }
-  for name, read in pairs { budget = read_budget, rate = read_rate, expires = read_end } do
+  for name, read in pairs { budget = read_budget, rate = read_rate, expires = end_time.read } do
     if args[name] then
       local value, err = read(args[name])
       if not value then return nil, err end

@@ -35,7 +35,7 @@ local function shown(value)
   return json.encode(value)
 end
 
--- The options that a run carries, as one text: "approve allow; max_turns 5". What a run that is continued may do of it says docs/runs.md.
+-- The options that a run carries, as one text: "approve allow; max_turns 5". What a run that is continued may do of it says docs/guides/durable-execution.md.
 local function carried(options)
   if type(options) ~= "table" then return nil end
   local list = {}
@@ -134,7 +134,7 @@ end
 --- Returns the records of a run after a given one, and its state; waits while there are none. It reads the row before the records, so
 --- a row that says that the run has ended comes with all of them.
 ---@async
----@param args {id: string, after: integer, state?: string, wait?: number} state: as it was told last; wait: seconds, at most.
+---@param args {id: string, after: integer, state?: string, wait?: number} state: as it was last; wait: seconds, at most.
 function commands.follow(args)
   local due = fiber.now() + (args.wait or 0)
   while true do

@@ -28,7 +28,7 @@ function commands.sim(args, journal)
     path, err = script_of(args.script)
     if not path then return nil, err end
     script, err = sim.load(path)
-    if not script then return nil, { code = "agent", message = err.message } end -- also one that is not there
+    if not script then return nil, { code = "agent", message = err.message } end -- also one not there
   else
     script = require "hocket.sim.team" {}
   end

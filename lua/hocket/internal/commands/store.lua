@@ -48,9 +48,43 @@ function words.check()
     into[#into + 1] = one.json
     lines[#lines + 1] = one.id .. ": " .. one.json
   end
-  if #result.problems == 0 then lines[#lines + 1] = "all that is in it holds together" end
+  if #result.problems == 0 then lines[#lines + 1] = "OK: no problems found" end
   result.text = table.concat(lines, "\n")
   if #result.problems > 0 then return nil, { code = "parse", message = result.text }, result end
+  return result
+end
+
+-- The kinds of a log's entries, by their numbers (core/log/log.h).
+local KINDS = { "life", "wake", "timeout", "cancel", "stuck", "end", "tell", "notice", "begin", "value", "rest", "over", "checkpoint", "clock" }
+
+local function measured(text)
+  local name, rows, bytes, statements = text:match "^(%S+) (%d+) (%d+) (%d+)$"
+  local kind = tonumber(name:match "^entry/(%d+)$")
+  return { name = kind and "entries: " .. (KINDS[kind] or kind) or name, rows = math.tointeger(rows), bytes = math.tointeger(bytes), statements = math.tointeger(statements) }
+end
+
+local function table_of(title, list, runs)
+  local lines = { ("%-28s %12s %14s %12s"):format(title, "rows", "bytes", "statements") }
+  for _, one in ipairs(list) do
+    lines[#lines + 1] = ("%-28s %12d %14d %12d"):format(one.name, one.rows, one.bytes, one.statements)
+    if runs then runs.rows, runs.bytes, runs.statements = runs.rows + one.rows, runs.bytes + one.bytes, runs.statements + one.statements end
+  end
+  return table.concat(lines, "\n")
+end
+
+---@async
+function words.stats()
+  local list, err = store.maintain("measure", {})
+  if not list then return nil, err end
+  local result, total = { kinds = json.array {}, largest = json.array {} }, { rows = 0, bytes = 0, statements = 0 }
+  for _, one in ipairs(list) do
+    local into = one.id == "kind" and result.kinds or result.largest
+    into[#into + 1] = measured(one.json)
+  end
+  local text, runs = table_of("kind", result.kinds, total), math.max(1, result.kinds[1].rows)
+  result.total, result.per_run = total, { rows = total.rows / runs, bytes = total.bytes / runs, statements = total.statements / runs }
+  result.text = ("%s\n%-28s %12d %14d %12d\n%-28s %12.1f %14.1f %12.1f\n\n%s"):format(text, "all", total.rows, total.bytes, total.statements,
+    "per run", result.per_run.rows, result.per_run.bytes, result.per_run.statements, table_of("largest logs", result.largest))
   return result
 end
 
@@ -67,6 +101,6 @@ end
 ---@param args {word: string, worker?: string, reader?: string, days?: integer}
 return function(args)
   local word = words[args.word]
-  if not word then return nil, { code = "invalid", message = "expected init, migrate, check or vacuum" } end
+  if not word then return nil, { code = "invalid", message = "expected init, migrate, check, stats or vacuum" } end
   return word(args)
 end

@@ -56,7 +56,7 @@ function stored.named(name)
   return stored.find(name)
 end
 
---- A run that says that it goes on and that nobody has was cut off: its process has ended. One of a pool goes on with the next worker, and a fork
+--- A run that says that it goes on and that nobody has was cut off: its process has ended. One of a pool continues with the next worker, and a fork
 --- that has nothing of its own has never had a process.
 ---@param row table
 ---@return string
@@ -102,7 +102,7 @@ local function until_ms(row)
   end
 end
 
---- Why the worker that had it last could not go on with it; nil: none has said so.
+--- Why the worker that had it last could not continue with it; nil: none has said so.
 ---@param row table
 ---@return {code: string, why: string}?
 function stored.put_off(row)

@@ -79,7 +79,7 @@ end
 
 -- ---- Boards, documents --------------------------------------------------------------------------------
 
--- Of a list those that it has, by their key.
+-- Of a list the ones that it has, by their key.
 local known = setmetatable({}, { __mode = "k" })
 
 -- The one of this key, made where there is none.
@@ -129,10 +129,19 @@ local function heading(event, slot)
   return table.concat(parts, ", ")
 end
 
+-- Where the slot stands among all; nil: the record is of an older run.
+local function place_of(event)
+  local place = list(event.place)
+  for i = 1, #place do
+    if math.type(place[i]) ~= "integer" then return nil end
+  end
+  return #place > 0 and place or nil
+end
+
 local function slot_of(document, event)
   local slot = list(event.slot)
   return one_of(document.slots, json.encode(slot), function()
-    return { slot = slot, heading = heading(event, slot), entries = json.array {} }
+    return { slot = slot, heading = heading(event, slot), entries = json.array {}, numbers = place_of(event) }
   end)
 end
 
@@ -238,7 +247,7 @@ local takes = {
   budget_returned = answer,
 }
 
--- Those that say nothing which a transcript has not, or which stands elsewhere.
+-- The ones that say nothing which a transcript has not, or which stands elsewhere.
 local silent = {
   workflow_started = true, workflow_finished = true, task_pending = true, task_running = true, task_completed = true, final_answer = true,
   model_request = true, agent_finished = true, tasks_created = true, task_updated = true, document_updated = true, input_requested = true,
@@ -299,7 +308,7 @@ local function seconds(from, to)
   return a and b and b >= a and (b - a) / 1000 or json.null
 end
 
--- Callers before those that they called, with how deep they stand; nobody is his own caller's caller.
+-- Callers before the ones that they called, with how deep they stand; nobody is his own caller's caller.
 local function in_order(self)
   local below, out, seen = {}, json.array {}, {}
   for _, agent in ipairs(self.agents) do
@@ -322,25 +331,33 @@ local function in_order(self)
   return out
 end
 
--- By the numbers in them, of Day 1 before Day 2; what has none first, and else as they were begun.
+-- Whether one number stands before another: 0, which is general, stands first.
+local function is_before(x, y)
+  if x == 0 or y == 0 then return x == 0 end
+  return x < y
+end
+
+-- As the document has them; of an older run by the numbers in them, of Day 1 before Day 2, and else as they were begun.
 local function by_numbers(a, b)
   for i = 1, math.max(#a.numbers, #b.numbers) do
     local x, y = a.numbers[i] or -math.huge, b.numbers[i] or -math.huge
-    if x ~= y then return x < y end
+    if x ~= y then return is_before(x, y) end
   end
   return a.place < b.place
 end
 
-local function sort_slots(document)
-  for i, one in ipairs(document.slots) do
-    local names = {}
-    for name, value in pairs(one.slot) do
-      if math.type(value) == "integer" then names[#names + 1] = tostring(name) end
-    end
-    table.sort(names)
-    one.place, one.numbers = i, {}
-    for j, name in ipairs(names) do one.numbers[j] = one.slot[name] end
+local function numbers_in(slot)
+  local names, numbers = {}, {}
+  for name, value in pairs(slot) do
+    if math.type(value) == "integer" then names[#names + 1] = tostring(name) end
   end
+  table.sort(names)
+  for i, name in ipairs(names) do numbers[i] = slot[name] end
+  return numbers
+end
+
+local function sort_slots(document)
+  for i, one in ipairs(document.slots) do one.place, one.numbers = i, one.numbers or numbers_in(one.slot) end
   table.sort(document.slots, by_numbers)
   for _, one in ipairs(document.slots) do one.place, one.numbers = nil, nil end
 end

@@ -2,9 +2,12 @@
 ---
 ---     RUN_STARTED ──> text, reasoning, calls of tools, steps (other agents), state (tasks, document) ──> RUN_FINISHED | RUN_ERROR
 ---                                                                                  │
----     outcome   success; success with pendingToolCallIds (the page's own tools); interrupt (questions, approvals)
+---     outcome   success, also where calls of the page's own tools have no result yet; interrupt (questions, approvals)
 ---
---- A run that waits for the page's tools or its person goes on with the request that brings their results or answers.
+--- Clients check events strictly: none has a member that the protocol does not have. They keep the messages by their ids, those of all requests
+--- of a thread in one list, and put a call into the last message where `parentMessageId` names that.
+---
+--- A run that waits for the page's tools or its person continues with the request that brings their results or answers.
 local asked = require "hocket.internal.endpoints.asked"
 local json = require "hocket.json"
 local turns = require "hocket.internal.endpoints.turn"
@@ -12,27 +15,17 @@ local wrong, optional, required = asked.wrong, asked.optional, asked.required
 
 -- ---- Reading -----------------------------------------------------------------------------------
 
-local media_parts = { image = true, audio = true, video = true, document = true, binary = true }
-
-local function read_media(part, where, files)
+local function read_media(part, where, _, files)
   local source = type(part.source) == "table" and part.source or part
   local data = source.type == "data" and source.value or source.data
   if data == nil then wrong(where, "'%s.source' has to hold data: nothing is fetched for a caller", where) end
   files[#files + 1] = asked.file(asked.from_base64(data, where .. ".source.value"), where, type(part.filename) == "string" and part.filename or nil)
 end
 
-local function read_content(content, where)
-  if type(content) == "string" then return { content }, {} end
-  if type(content) ~= "table" then wrong(where, "'%s' has to be a text or a list of parts", where) end
-  local texts, files = {}, {}
-  for i, part in ipairs(content) do
-    local at = ("%s[%d]"):format(where, i - 1)
-    if type(part) == "table" and part.type == "text" then texts[#texts + 1] = required(part, "text", "string", at .. ".")
-    elseif type(part) == "table" and media_parts[part.type] then read_media(part, at, files)
-    else wrong(at, "'%s.type' has to be text, image, audio, video or document", at) end
-  end
-  return texts, files
-end
+local part_readers = {
+  text = function(part, where, texts) texts[#texts + 1] = required(part, "text", "string", where .. ".") end,
+  image = read_media, audio = read_media, video = read_media, document = read_media, binary = read_media,
+}
 
 local roles = {}
 
@@ -40,7 +33,7 @@ function roles.system(self, message, where) self:instruct(required(message, "con
 roles.developer = roles.system
 
 function roles.user(self, message, where)
-  local texts, files = read_content(message.content, where .. ".content")
+  local texts, files = asked.parts(message.content, where .. ".content", part_readers, "text, image, audio, video or document")
   self:user(texts, files)
 end
 
@@ -87,6 +80,16 @@ local function without_own(list)
   return kept
 end
 
+-- The ids that the client has given to messages and calls, or has from us.
+local function ids_of(list)
+  local known = {}
+  for _, message in ipairs(list) do
+    if type(message) == "table" then known[message.id or ""] = true end
+    for _, one in ipairs(type(message) == "table" and type(message.toolCalls) == "table" and message.toolCalls or {}) do known[type(one) == "table" and one.id or ""] = true end
+  end
+  return known
+end
+
 local function read_resume(body)
   local answers = {}
   for i, one in ipairs(optional(body, "resume", "table") or {}) do
@@ -102,8 +105,9 @@ end
 
 local function read(body, name)
   local self, tools = asked.new(), json.array {}
-  local made = { model = name, thread = required(body, "threadId", "string"), run = required(body, "runId", "string"), resume = read_resume(body), messages = self }
-  for i, message in ipairs(without_own(required(body, "messages", "table"))) do
+  local messages = required(body, "messages", "table")
+  local made = { model = name, thread = required(body, "threadId", "string"), run = required(body, "runId", "string"), resume = read_resume(body), messages = self, known = ids_of(messages) }
+  for i, message in ipairs(without_own(messages)) do
     local where = ("messages[%d]"):format(i - 1)
     local add = type(message) == "table" and roles[message.role]
     if not add then wrong(where, "'%s.role' has to be user, assistant, tool, system, developer, reasoning or activity", where) end
@@ -141,9 +145,14 @@ function Teller:stop()
   for _, kind in ipairs(enders[open.kind]) do self:send(kind, { messageId = open.id }) end
 end
 
+-- A run has several requests, and each counts anew.
 local function next_id(self, prefix)
-  self.count = self.count + 1
-  return ("%s_%s_%d"):format(prefix, self.turn.run.name, self.count)
+  local id
+  repeat
+    self.count = self.count + 1
+    id = ("%s_%s_%d"):format(prefix, self.turn.run.name, self.count)
+  until not self.known[id]
+  return id
 end
 
 function Teller:say(kind, text)
@@ -151,6 +160,7 @@ function Teller:say(kind, text)
   if not self.open or self.open.kind ~= kind then
     self:stop()
     self.open = { kind = kind, id = next_id(self, "msg") }
+    self.parent = kind == "text" and self.open.id or nil
     if kind == "reasoning" then
       self:send("REASONING_START", { messageId = self.open.id })
       self:send("REASONING_MESSAGE_START", { messageId = self.open.id, role = "reasoning" })
@@ -169,9 +179,11 @@ function Teller:set_aside()
   self:send("CUSTOM", { name = "hocket.commentary", value = { messageId = id } })
 end
 
+-- It belongs to the message before it, if that is text or has calls; else to a new one.
 function Teller:call(id, name, arguments)
   self:stop()
-  self:send("TOOL_CALL_START", { toolCallId = id, toolCallName = name })
+  self.parent = self.parent or next_id(self, "msg")
+  self:send("TOOL_CALL_START", { toolCallId = id, toolCallName = name, parentMessageId = self.parent })
   if arguments ~= "" then self:send("TOOL_CALL_ARGS", { toolCallId = id, delta = arguments }) end
   self:send("TOOL_CALL_END", { toolCallId = id })
 end
@@ -233,6 +245,7 @@ function taps.tool_call(self, event, leads)
   local id = next_id(self, "own")
   self:call(id, event.tool, type(event.arguments) == "string" and event.arguments or "{}")
   self:send("TOOL_CALL_RESULT", { messageId = next_id(self, "res"), toolCallId = id, content = tostring(event.result or "") })
+  self.parent = nil
 end
 
 -- ---- Ends --------------------------------------------------------------------------------------
@@ -252,7 +265,7 @@ end
 
 local ends = {}
 
--- An answer that is not a whole one is told, and is an error all the same.
+-- An answer that is not a whole one is reported, and is an error all the same.
 function ends.finished(self, piece)
   local rest = self.turn:rest(piece.text)
   if rest and rest.gap then self:set_aside() end
@@ -261,12 +274,8 @@ function ends.finished(self, piece)
 end
 
 function ends.calls(self, piece)
-  local ids = json.array {}
-  for i, one in ipairs(piece.calls) do
-    self:call(one.id, one.name, one.arguments)
-    ids[i] = one.id
-  end
-  return { type = piece.ending.agui, pendingToolCallIds = ids }
+  for _, one in ipairs(piece.calls) do self:call(one.id, one.name, one.arguments) end
+  return { type = piece.ending.agui }
 end
 
 function ends.questions(self, piece)
@@ -295,7 +304,7 @@ end
 local function answer(turn, made, response)
   local stream = response:stream { headers = { ["x-hocket-run"] = turn.run.name } }
   if stream.closed then return end
-  local self = setmetatable({ turn = turn, stream = stream, count = 0, steps = {}, tasks = {}, n_tasks = 0, pages = names_of(made.more.tools) }, Teller)
+  local self = setmetatable({ turn = turn, stream = stream, count = 0, known = made.known, steps = {}, tasks = {}, n_tasks = 0, pages = names_of(made.more.tools) }, Teller)
   turn.asks, turn.tap = true, function(event, leads)
     local tap = taps[event.type]
     if tap then tap(self, event, leads) end

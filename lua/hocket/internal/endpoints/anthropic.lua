@@ -1,10 +1,10 @@
 --- Anthropic's Messages: POST /v1/messages, streaming and not, and /v1/messages/count_tokens.
 local asked = require "hocket.internal.endpoints.asked"
 local core = require "hocket.internal.core.llm"
-local errors = require "hocket.internal.endpoints.openai_errors"
+local errors = require "hocket.internal.endpoints.openai.errors"
 local json = require "hocket.json"
 local turns = require "hocket.internal.endpoints.turn"
-local chat = require "hocket.internal.endpoints.openai_chat"
+local chat = require "hocket.internal.endpoints.openai.chat"
 local wrong, optional, required, within = asked.wrong, asked.optional, asked.required, chat.within
 
 -- ---- Errors ------------------------------------------------------------------------------------
@@ -27,14 +27,19 @@ local function read_source(block, where)
   return asked.from_base64(source.data, where .. ".source.data")
 end
 
+-- Blocks of a tool's result of which the model only reads that they were there.
+local hidden = { image = true, document = true, search_result = true, tool_reference = true }
+
 local function read_result_text(content, where)
   if content == nil or content == json.null then return "" end
   if type(content) == "string" then return content end
   if type(content) ~= "table" then wrong(where, "'%s.content' has to be a text or a list of blocks", where) end
   local texts = {}
   for i, block in ipairs(content) do
-    if type(block) ~= "table" then wrong(where, "'%s.content[%d]' has to be a block", where, i - 1) end
-    texts[i] = block.type == "text" and type(block.text) == "string" and block.text or ("[%s, which is not shown here]"):format(tostring(block.type))
+    local at = ("%s.content[%d]"):format(where, i - 1)
+    local kind = type(block) == "table" and block.type
+    if kind ~= "text" and not hidden[kind] then wrong(at, "'%s.type' has to be text, image, document, search_result or tool_reference", at) end
+    texts[i] = kind == "text" and required(block, "text", "string", at .. ".") or ("[%s, which is not shown here]"):format(kind)
   end
   return table.concat(texts, "\n")
 end
@@ -66,16 +71,29 @@ local function read_user(self, message, where)
   if #texts + #files > 0 then self:user(texts, files) end
 end
 
-local function read_assistant(self, message, where)
+local assistant_blocks = {
+  text = function(block, at, texts) texts[#texts + 1] = required(block, "text", "string", at .. ".") end,
+  tool_use = function(block, at, _, calls)
+    local input = required(block, "input", "table", at .. ".")
+    calls[#calls + 1] = { id = required(block, "id", "string", at .. "."), name = required(block, "name", "string", at .. "."), arguments = next(input) and json.encode(input) or "{}" }
+  end,
+  thinking = function() end, redacted_thinking = function() end,
+}
+
+-- Calls of tools that a provider ran itself, and what came of them.
+local function is_of_server(kind)
+  return type(kind) == "string" and (kind == "server_tool_use" or kind == "mcp_tool_use" or kind == "container_upload" or kind:find "._tool_result$" ~= nil)
+end
+
+local function read_assistant(self, message, where, ignored)
   local texts, calls = {}, {}
   for i, block in ipairs(blocks_of(message, where)) do
     local at = ("%s.content[%d]"):format(where, i - 1)
-    if type(block) ~= "table" then wrong(at, "'%s' has to be a block", at) end
-    if block.type == "text" then texts[#texts + 1] = required(block, "text", "string", at .. ".") end
-    if block.type == "tool_use" then
-      local input = required(block, "input", "table", at .. ".")
-      calls[#calls + 1] = { id = required(block, "id", "string", at .. "."), name = required(block, "name", "string", at .. "."), arguments = next(input) and json.encode(input) or "{}" }
-    end
+    local kind = type(block) == "table" and block.type
+    local read = assistant_blocks[kind]
+    if read then read(block, at, texts, calls)
+    elseif is_of_server(kind) then ignored:add(at, kind)
+    else wrong(at, "'%s.type' has to be text, thinking, redacted_thinking, tool_use, or of a server's tool", at) end
   end
   self:assistant(table.concat(texts, "\n"), calls)
 end
@@ -83,19 +101,20 @@ end
 local function read_system(self, body)
   if type(body.system) == "string" then return self:instruct(body.system) end
   for i, block in ipairs(optional(body, "system", "table") or {}) do
-    if type(block) ~= "table" or type(block.text) ~= "string" then wrong("system", "'system[%d]' has to be a block of text", i - 1) end
+    local at = ("system[%d]"):format(i - 1)
+    if type(block) ~= "table" or block.type ~= "text" or type(block.text) ~= "string" then wrong(at, "'%s' has to be a block of text", at) end
     self:instruct(block.text)
   end
 end
 
-local function read_messages(body)
+local function read_messages(body, ignored)
   local self = asked.new()
   read_system(self, body)
   for i, message in ipairs(required(body, "messages", "table")) do
     local where = ("messages[%d]"):format(i - 1)
     local role = type(message) == "table" and message.role
     if role == "user" then read_user(self, message, where)
-    elseif role == "assistant" then read_assistant(self, message, where)
+    elseif role == "assistant" then read_assistant(self, message, where, ignored)
     else wrong(where, "'%s.role' has to be user or assistant", where) end
   end
   return self
@@ -105,8 +124,8 @@ local choices = { auto = "auto", any = "required", tool = "required", none = "no
 
 local own_tools = { custom = true }
 
-local function read_tools(body)
-  local list, ignored, choice = json.array {}, asked.ignored(), optional(body, "tool_choice", "table") or {}
+local function read_tools(body, ignored)
+  local list, choice = json.array {}, optional(body, "tool_choice", "table") or {}
   for i, one in ipairs(optional(body, "tools", "table") or {}) do
     local where = ("tools[%d]"):format(i - 1)
     local is_plain = type(one) == "table" and (one.type == nil or one.type == json.null)
@@ -114,23 +133,29 @@ local function read_tools(body)
   end
   local mode = choices[choice.type or "auto"]
   if not mode or choice.type == "tool" and type(choice.name) ~= "string" then wrong("tool_choice", "'tool_choice.type' has to be auto, any, none, or tool with a 'name'") end
-  local tools, first = asked.choose(list, mode, choice.type == "tool" and { choice.name } or nil)
-  return tools, first, ignored:list()
+  if choice.disable_parallel_tool_use == true then ignored:add "tool_choice.disable_parallel_tool_use" end
+  return asked.choose(list, mode, choice.type == "tool" and { choice.name } or nil)
 end
+
+-- What is read of a request, or changes nothing about the answer.
+local members = asked.names "model messages system max_tokens stop_sequences stream temperature top_p top_k tools tool_choice metadata hocket service_tier"
 
 local function read(body)
   local stop = optional(body, "stop_sequences", "table")
-  local tools, first, ignored = read_tools(body)
+  local ignored = asked.ignored()
+  local tools, first = read_tools(body, ignored)
   local settings = {
     first_choice = first,
     max_tokens = within(required(body, "max_tokens", "integer"), "max_tokens", 1, 1 << 31), temperature = within(optional(body, "temperature", "number"), "temperature", 0, 1),
     top_p = within(optional(body, "top_p", "number"), "top_p", 0, 1), top_k = optional(body, "top_k", "integer"), stop = stop and #stop > 0 and stop or nil,
   }
   for _, one in ipairs(stop or {}) do if type(one) ~= "string" then wrong("stop_sequences", "'stop_sequences' has to be a list of texts") end end
+  local messages = read_messages(body, ignored)
+  ignored:add_members(body, members)
   return {
-    model = required(body, "model", "string"), stream = optional(body, "stream", "boolean") == true, progress = chat.wants_progress(body), messages = read_messages(body),
+    model = required(body, "model", "string"), stream = optional(body, "stream", "boolean") == true, progress = chat.wants_progress(body), messages = messages,
     user = asked.user(type(body.metadata) == "table" and body.metadata or {}),
-    more = { tools = tools, ignored = ignored, settings = settings },
+    more = { tools = tools, ignored = ignored:list(), settings = settings },
   }
 end
 

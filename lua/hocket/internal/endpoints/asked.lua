@@ -7,6 +7,7 @@
 --- What is wrong is raised: {code = "invalid", message, param}.
 local json = require "hocket.json"
 local media = require "hocket.internal.base.media"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
 local system = require "hocket.internal.core.system"
 
 local asked = {}
@@ -35,7 +36,7 @@ local Asked = {}
 Asked.__index = Asked
 
 ---@param param? string The member of the request that the messages stand in: "messages".
----@param goes_on? boolean The request goes on with a conversation of the server: calls may stand there.
+---@param goes_on? boolean The request continues with a conversation of the server: calls may stand there.
 ---@return hocket.Asked
 function asked.new(param, goes_on)
   return setmetatable({ param = param or "messages", goes_on = goes_on, messages = json.array {}, system = {}, open = {}, early = {}, came_of = {}, results = {} }, Asked)
@@ -59,6 +60,15 @@ function asked.required(of, name, kind, where)
   local value = asked.optional(of, name, kind, where)
   if value == nil then wrong((where or "") .. name, "'%s%s' is missing", where or "", name) end
   return value
+end
+
+--- Names as a set.
+---@param words string
+---@return table<string, true>
+function asked.names(words)
+  local set = {}
+  for word in words:gmatch "%S+" do set[word] = true end
+  return set
 end
 
 local user_names = { "user", "user_id", "userId", "safety_identifier" }
@@ -106,6 +116,26 @@ function asked.file(data, where, name)
   local one, err = media.of(data, name)
   if not one then wrong(where, "'%s': %s", where, err.message) end
   return one
+end
+
+--- Reads the content of a message: a text, or a list of parts.
+---@param content any
+---@param where string
+---@param readers table<string, fun(part: table, where: string, texts: string[], files: table[])> By the types of parts.
+---@param types string The types that a client may send, for the error.
+---@return string[] texts
+---@return table[] files
+function asked.parts(content, where, readers, types)
+  if type(content) == "string" then return { content }, {} end
+  if type(content) ~= "table" then wrong(where, "'%s' has to be a text or a list of parts", where) end
+  local texts, files = {}, {}
+  for i, part in ipairs(content) do
+    local at = ("%s[%d]"):format(where, i - 1)
+    local read = type(part) == "table" and readers[part.type]
+    if not read then wrong(at, "'%s.type' has to be %s", at, types) end
+    read(part, at, texts, files)
+  end
+  return texts, files
 end
 
 -- ---- Messages ------------------------------------------------------------------------------------
@@ -248,6 +278,7 @@ function asked.choose(list, mode, names)
 end
 
 local modes = { none = "none", auto = "auto", required = "required" }
+local callable = { ["function"] = true, custom = true }
 
 --- The same for what OpenAI's two interfaces say: a word, one function, or some of them.
 ---@param list table[]
@@ -256,7 +287,7 @@ local modes = { none = "none", auto = "auto", required = "required" }
 function asked.choose_as_openai(list, choice, name_of)
   if choice == nil or choice == json.null then choice = "auto" end
   if modes[choice] then return asked.choose(list, choice) end
-  if type(choice) == "table" and choice.type == "function" and type(name_of(choice)) == "string" then return asked.choose(list, "required", { name_of(choice) }) end
+  if type(choice) == "table" and callable[choice.type] and type(name_of(choice)) == "string" then return asked.choose(list, "required", { name_of(choice) }) end
   local some = type(choice) == "table" and choice.type == "allowed_tools" and (type(choice.allowed_tools) == "table" and choice.allowed_tools or choice)
   if not some or type(some.tools) ~= "table" or not modes[some.mode] then
     wrong("tool_choice", "'tool_choice' has to be none, auto, required, one function of yours, or allowed_tools")
@@ -302,9 +333,30 @@ function asked.ignored()
   return setmetatable({ n = 0 }, Ignored)
 end
 
-function Ignored:add(where, what)
+local function safe(text)
+  return (text:sub(1, 64):gsub("[^%w_.%[%]-]", "?"))
+end
+
+---@param where string A member, or its path.
+---@param kind? string
+function Ignored:add(where, kind)
   self.n = self.n + 1
-  if self.n <= MAX_IGNORED then self[self.n] = ("%s (%s)"):format(where, (what:sub(1, 64):gsub("[^%w_.-]", "?"))) end
+  if self.n <= MAX_IGNORED then self[self.n] = kind and ("%s (%s)"):format(safe(where), safe(kind)) or safe(where) end
+end
+
+-- A value that asks for nothing.
+local function is_nothing(value)
+  return value == json.null or value == false or value == 0 or value == "" or type(value) == "table" and next(value) == nil
+end
+
+--- Adds the members of a request that nothing here reads.
+---@param body table
+---@param read table<string, true> The ones that are read, or change nothing about the answer.
+function Ignored:add_members(body, read)
+  for _, name in ipairs(sorted_keys(body)) do
+    if not read[name] and not is_nothing(body[name]) then self:add(name) end
+  end
+  if body.parallel_tool_calls == false then self:add "parallel_tool_calls" end
 end
 
 --- As texts, or nil where there is nothing.
@@ -325,7 +377,7 @@ function asked.is_own(one, own, where, ignored)
   return false
 end
 
---- What is said now, and all that goes with it: for turn.begin. With results at the end that nobody waits for these are told first.
+--- What is said now, and everything that goes with it: for turn.begin. With results at the end that nobody waits for these are reported first.
 ---@return string input
 ---@return table caller
 function Asked:finish()

@@ -1,21 +1,24 @@
---- Who asks: the owner, or a client's token (serve/client_tokens.lua), and what that may do with a run.
+--- Who asks: the owner, a client's token (serve/client_tokens.lua) or a link for one question (serve/question_links.lua), and what that may do
+--- with a run.
 ---
----                    own run                another's run
----     read           read                   read-all                 else: there is no such run
----     continue       run                    manage, or --all-runs    else: 403, or there is no such run
----     answer         run or answer          answer, or --all-runs
+---                    own run                another's run            a link
+---     read           read                   read-all                 -          else: there is no such run
+---     continue       run                    manage, or --all-runs    -          else: 403, or there is no such run
+---     answer         run or answer          answer, or --all-runs    its run
 ---
 --- A run is of the token that has begun it, by its id in the run's options. What was begun on the command line, by a schedule or by the
 --- owner's token, and what was imported, is the owner's.
-local admission = require "hocket.internal.base.admission"
+local admission = require "hocket.internal.base.http.admission"
 local client_tokens = require "hocket.internal.serve.client_tokens"
 local json = require "hocket.json"
+local question_links = require "hocket.internal.serve.question_links"
 
 local caller = {}
 
 ---@class hocket.Caller
 ---@field token? hocket.ClientToken nil: the owner.
 ---@field id? string Of the token.
+---@field link? hocket.QuestionLink
 ---@field scopes table<string, true>
 ---@field agents? table<string, true>
 local Caller = {}
@@ -29,14 +32,24 @@ local function set_of(list)
   return set
 end
 
---- Who brings a request; nil: nobody whom we know.
+-- Its id is none that a token has, so no run is its own.
+local function of_link(link)
+  return setmetatable({ token = { id = "link " .. link.id }, id = "link " .. link.id, link = link, scopes = { link = true } }, Caller)
+end
+
+--- Who brings a request; nil: nobody whom we know. A link is one also where every program of the machine is let in.
 ---@param headers table<string, string>
 ---@param owner_token? string nil: everybody is the owner.
 ---@param all_runs? boolean
 ---@return hocket.Caller?
+---@return hocket.Error?
 function caller.of(headers, owner_token, all_runs)
+  local brought = admission.brought(headers)
+  local link, over = question_links.find(brought)
+  if link then return of_link(link) end
+  if over then return nil, over end
   if admission.token(headers, owner_token) then return OWNER end
-  local token = client_tokens.find(admission.brought(headers))
+  local token = client_tokens.find(brought)
   if not token then return nil end
   return setmetatable({ token = token, id = token.id, scopes = client_tokens.granted(token.scopes), agents = token.agents and set_of(token.agents), all_runs = all_runs }, Caller)
 end
@@ -49,6 +62,7 @@ end
 --- Whether it is still let in.
 ---@return boolean
 function Caller:holds()
+  if self.link then return question_links.holds(self.link) end
   return self.token == nil or client_tokens.holds(self.token)
 end
 
@@ -103,8 +117,10 @@ function Caller:may_continue(of)
 end
 
 ---@param of? string
+---@param id? string The run's.
 ---@return boolean
-function Caller:may_answer(of)
+function Caller:may_answer(of, id)
+  if self.link then return id ~= nil and id == self.link.run end
   return self:owns(of) or self.scopes.answer == true or self.all_runs == true
 end
 

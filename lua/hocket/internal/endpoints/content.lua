@@ -6,7 +6,7 @@
 local content = {}
 
 ---@class hocket.Content
----@field bytes? string nil: there is only what is packed, which goes to all that do not refuse it.
+---@field bytes? string nil: there is only the packed form, which goes to all clients that do not refuse it.
 ---@field gzip? string The same, packed.
 ---@field type string
 ---@field etag string Letters and digits that are others when the bytes are.
@@ -38,7 +38,7 @@ local function refuses_gzip(header)
   return not takes_gzip(header) and not (all and tonumber(all:match "q=([%d.]+)" or 1) > 0 and not header:lower():find "gzip")
 end
 
--- First and last byte of a single range, counted from 0. nil: it is to be ignored; false: there are none of these.
+-- First and last byte of a single range, counted from 0. nil: it is to be ignored; false: there are none of them.
 local function read_range(header, size)
   local from, to = (header or ""):match "^bytes=(%d*)%-(%d*)$"
   if not from or from == "" and to == "" or #from > 15 or #to > 15 then return nil end

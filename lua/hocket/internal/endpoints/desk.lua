@@ -1,4 +1,4 @@
---- Where interfaces start runs, and find those that go on: the one place that knows the limits, the queue and the store.
+--- Where interfaces start runs, and find the ones that go on: the one place that knows the limits, the queue and the store.
 ---
 ---     local run, err = desk:start { target = "travel", input = "Three days in Lisbon", options = { deltas = true } }
 ---     local reader = run:subscribe { deltas = true }        each reader has a cursor of its own, and holds up nobody
@@ -6,13 +6,13 @@
 ---     local result, err, partial = run:wait()               as `hocket run --json` has it
 ---
 --- A run is the host's: it is kept in the store, and goes on when the fiber that started it ends. What is to end with its client
---- says so: `local with_client <close> = run:bound()`. Options are those of `hocket run` (docs/commands.md) as its JSON has them; those that
+--- says so: `local with_client <close> = run:bound()`. Options are those of `hocket run` (docs/reference/commands.md) as its JSON has them; the ones that
 --- the server was started with hold where a request says nothing, and its limits are never exceeded. Errors that clients can do something about: `not_found`
 --- (no such agent), `limit` (too much is at work; `retry_after` seconds), `closed` (the server ends), `invalid`, `agent`.
 local callers = require "hocket.internal.endpoints.caller"
 local consent = require "hocket.internal.run.consent"
 local core = require "hocket.internal.core.runs"
-local desk_run = require "hocket.internal.endpoints.desk_run"
+local desk_run = require "hocket.internal.endpoints.desk.run"
 local endings = require "hocket.internal.base.ending"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
@@ -50,7 +50,7 @@ local function at_work(self)
   return n
 end
 
---- How many runs are at work: those that wait for a person are not.
+--- How many runs are at work: the ones that wait for a person are not.
 ---@return integer
 function Desk:at_work()
   return at_work(self)
@@ -121,7 +121,7 @@ function Desk:find_agent(name)
     or #names == 0 and ": nothing is offered" or (" (there are: %s)"):format(table.concat(names, ", "))) }
 end
 
---- All that is offered. Where a change has made that impossible (two of one name) it is as it was before.
+--- Everything that is offered. Where a change has made that impossible (two of one name) it is as it was before.
 ---@return hocket.OfferedAgent[]?
 ---@return hocket.Error?
 function Desk:agents()
@@ -160,7 +160,7 @@ local function ours(err)
   return { code = err.code, message = err.message, status = 503, retry_after = 60 }
 end
 
--- Whose memory a run has: its token's, and of that the end user's whom the client names. A name may be any text; what is not plain is told
+-- Whose memory a run has: its token's, and of that the end user's whom the client names. A name may be any text; what is not plain is kept
 -- apart by its hash.
 local function memory_of(token, user)
   if user == nil or user == "" then return token or "owner" end
@@ -200,7 +200,7 @@ local function end_replay(self, id)
   end
 end
 
---- Goes on with a run of the store that has not ended, by its whole id.
+--- Continues with a run of the store that has not ended, by its whole id.
 ---@async
 ---@param id string
 ---@param options? table
@@ -274,7 +274,7 @@ function Desk:all()
   return list
 end
 
---- The same with those that have ended a moment ago.
+--- The same with the ones that have ended a moment ago.
 ---@return hocket.DeskRun[]
 function Desk:at_hand()
   local list = self:all()
@@ -284,7 +284,7 @@ end
 
 -- ---- Whose a run is ------------------------------------------------------------------------------------
 --
--- The desk is the owner's, who may do all of this. What a client's token may do says caller_desk.lua.
+-- The desk is the owner's, who may do all of this. desk/client.lua is the one of a client's token.
 
 --- The run of the store whose id begins so.
 ---@async
@@ -380,7 +380,7 @@ local function hear_ends(self)
   end
 end
 
---- Hears of the runs of this host, until the running fiber ends.
+--- Learns of the runs of this host, until the running fiber ends.
 function Desk:open()
   runs.on_begin(self, function(run)
     local one = run.id and self.by_name[run.id]
@@ -397,7 +397,7 @@ function Desk:open()
   self.offered:watch(function() self.list = nil end)
 end
 
---- Nothing is started any more; what is at work may go on for so many seconds. Then, and where somebody is waited for, it is put away
+--- Nothing is started any more; what is at work may go on for so many seconds. Then, and where somebody is awaited, it is put away
 --- in the store, or ended where nothing is kept.
 ---@async
 ---@param grace number

@@ -1,4 +1,4 @@
---- For those who look after the process: is it there (/healthz), does it take work (/readyz).
+--- For the ones who look after the process: is it there (/healthz), does it take work (/readyz).
 local fiber = require "hocket.internal.core.fiber"
 local store = require "hocket.internal.core.store"
 

@@ -1,4 +1,4 @@
---- MCP at /mcp: what is offered, as tools (docs/mcp.md). Runs are started by the desk, as all of this server are.
+--- MCP at /mcp: what is offered, as tools (docs/guides/mcp.md). Runs are started by the desk, as all of this server are.
 local caught = require "hocket.internal.base.caught"
 local core = require "hocket.internal.core.runs"
 local fiber = require "hocket.internal.core.fiber"
@@ -26,7 +26,7 @@ function Started:cancel() return self.run:cancel() end
 
 function Started:answer(question, text) return self.run:answer(question, text) end
 
--- One that is not kept ends.
+-- One not kept ends.
 function Started:park()
   if self.run.outcome then return false end
   local parked = core.park(self.run.number)

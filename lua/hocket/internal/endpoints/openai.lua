@@ -1,6 +1,6 @@
 --- What programs made for OpenAI's interfaces find: models, chat completions, responses.
-local chat = require "hocket.internal.endpoints.openai_chat"
-local errors = require "hocket.internal.endpoints.openai_errors"
+local chat = require "hocket.internal.endpoints.openai.chat"
+local errors = require "hocket.internal.endpoints.openai.errors"
 local json = require "hocket.json"
 local responses = require "hocket.internal.endpoints.responses"
 local system = require "hocket.internal.core.system"

@@ -35,15 +35,15 @@ local options = object({
   budget = object({ cost = { type = "number", minimum = 0 }, tokens = { type = "number", minimum = 0 } }, false),
   max_turns = { type = "integer", minimum = 1, maximum = 1000000 }, timeout = { type = "number", exclusiveMinimum = 0 },
   priority = { type = "integer", minimum = -100, maximum = 100 }, conversation = flag, interactive = flag, deltas = flag,
-  user = text,
+  user = text, mode = one_of("plan", "act"),
 }, false)
 
 local open = object { ["id!"] = text, ["kind!"] = one_of("question", "approval", "input", "signal", "run", "caller"), agent = text, child = text, caller = text, questions = list_of(text), tool = text,
-  arguments = text, reason = text, always = text, name = text, change = any }
+  arguments = text, schema = text, reason = text, always = text, name = text, change = any }
 
 local schemas = {
   Error = object { ["error!"] = object { ["code!"] = text, ["message!"] = text } },
-  Agent = object { ["name!"] = text, ["description!"] = text, ["kind!"] = one_of("agent", "script"), display_name = text, input = any, output = any, model = text,
+  Agent = object { ["name!"] = text, ["description!"] = text, ["kind!"] = one_of("agent", "script", "workflow"), display_name = text, input = any, output = any, model = text,
     variables = list_of(text) },
   State = one_of("queued", "running", "waiting", "parked", "done", "failed", "cancelled", "cut_off", "forked"),
   Options = options,
@@ -79,7 +79,7 @@ end
 
 local failures = { "400", "401", "403", "404", "409", "415", "422", "429", "503" }
 
--- Every operation may fail in the same few ways; {fails} are those that are more likely than others.
+-- Every operation may fail in the same few ways; {fails} are the ones that are more likely than others.
 local function operation(summary, id, status, result, more)
   local made = { summary = summary, operationId = id, responses = { [status] = result } }
   for _, code in ipairs(failures) do made.responses[code] = { ["$ref"] = "#/components/responses/Failed" } end
@@ -121,7 +121,7 @@ local paths = {
   },
   ["/api/runs/{id}/snapshot"] = { get = operation("How a run stood at a record", "snapshot", "200", answer("All that its records come to, up to `at`.", ref "Snapshot"),
     { parameters = { query("at", { type = "integer", minimum = 0 }, "A record; without it the newest."), query("agent", text, "Whose transcript alone.") } }) },
-  ["/api/runs/{id}/records"] = { get = operation("Records of a run, a page at a time", "listRecords", "200", answer("Events, as docs/events.md has them; `next` is where the next page begins.",
+  ["/api/runs/{id}/records"] = { get = operation("Records of a run, a page at a time", "listRecords", "200", answer("Events, as docs/reference/events.md has them; `next` is where the next page begins.",
     object { ["records!"] = list_of(ref "Record"), ["next!"] = whole }), { parameters = { query("from", { type = "integer", minimum = 1 }), query("limit", { type = "integer", minimum = 1, maximum = 1000 }) } }) },
   ["/api/runs/{id}/events"] = { get = operation("Records as they come, as server-sent events", "followRun", "200",
     answer("Events without a name are records, with their numbers as ids; `delta`, `resync` and `end` are none.", text, "text/event-stream"), { parameters = { after,
@@ -140,12 +140,12 @@ local paths = {
   ["/api/runs/{id}/park"] = { post = command("Put a run away, to be gone on with", "park", "202", told) },
   ["/api/runs/{id}/resume"] = { post = command("Go on with a run that was put away or cut off", "resume", "202", begun) },
   ["/api/runs/{id}/change"] = { post = command("Change options of a run that goes on", "change", "202", told,
-    object({ model = text, max_turns = whole, timeout = number, priority = whole, reload = flag, compact = flag, clear = flag }, false)) },
+    object({ model = text, max_turns = whole, timeout = number, priority = whole, mode = one_of("plan", "act"), reload = flag, compact = flag, clear = flag }, false)) },
   ["/api/runs/{id}/fork"] = { post = command("Begin a run with another one's past", "fork", "201", begun,
     object({ at = { type = "integer", minimum = 1 }, latest = flag, input = text, model = text, resume = flag }, false)) },
 }
 
--- What stands in a path is a parameter of all that is there.
+-- What stands in a path is a parameter of everything that is there.
 local function add_path_parameters()
   for path, item in pairs(paths) do
     local list = json.array {}

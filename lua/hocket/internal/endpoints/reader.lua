@@ -4,14 +4,14 @@
 ---     deltas          a b c   d d          each knows the record that it came after
 ---     told      1   2 abc   3 dd    4
 ---
---- A reader that does not come for long is behind what is at hand in memory: what it has missed is told (`missed`), and is in the store.
+--- A reader that does not come for long is behind what is at hand in memory: what it has missed is reported (`missed`), and is in the store.
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 
 local reader = {}
 
 ---@class hocket.DeskReader
----@field missed integer Records that had gone from memory before the one that was told last.
+---@field missed integer Records that had gone from memory before the one that was reported last.
 local Reader = {}
 Reader.__index = Reader
 

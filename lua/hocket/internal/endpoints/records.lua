@@ -118,7 +118,7 @@ function Records:next(timeout)
   return next_stored(self, timeout)
 end
 
---- The next record of those that are there; waits for none.
+--- The next record of the ones that are there; waits for none.
 ---@async
 ---@return string? json
 ---@return integer? seq

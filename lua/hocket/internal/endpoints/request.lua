@@ -1,5 +1,5 @@
 --- One request, as handlers see it. All of it is a stranger's.
-local url_encoding = require "hocket.internal.base.url_encoding"
+local url_encoding = require "hocket.internal.base.http.url_encoding"
 local json = require "hocket.json"
 
 local request = {}

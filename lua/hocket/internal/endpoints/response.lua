@@ -6,9 +6,9 @@
 ---     stream:event { event = "run", data = line, id = 7 }
 ---     stream:close()
 ---
---- `stream:write` and `stream:event` wait while the client has much still to read, and say nil when it is gone. A client that goes away cancels
---- the handler's fiber, in whatever it waits for: what is to outlive that is no child of it (the runs of desk.lua are not), what is
---- not cleans up by a close handler. A handler that returns without an answer, or raises, has the client told of an error.
+--- `stream:write` and `stream:event` wait while the client has much still to read, and return nil when it is gone. A client that goes away
+--- cancels the handler's fiber, whatever it waits for. Work that must outlive it is no child of the fiber (the runs of desk.lua are not); other
+--- work cleans up by a close handler. If a handler returns without an answer, or raises, the client gets an error.
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local store = require "hocket.internal.core.store"

@@ -4,7 +4,7 @@
 ---     router:on("POST", "/tasks/{id}:cancel", handler)       a name may have letters around it
 ---
 --- What is written out goes before what is named, whichever was added first. A handler for GET answers HEAD as well.
-local url_encoding = require "hocket.internal.base.url_encoding"
+local url_encoding = require "hocket.internal.base.http.url_encoding"
 
 local router = {}
 
@@ -27,7 +27,7 @@ local function named(segment)
   return before and { before = before, name = name, behind = behind, node = node() }
 end
 
--- The longest letters around a name are looked at first.
+-- The longest letters around a name are checked first.
 local function add_named(list, made)
   for _, one in ipairs(list) do
     if one.before == made.before and one.behind == made.behind and one.name == made.name then return one.node end
@@ -128,7 +128,7 @@ function Router:find(method, path)
   return nil, methods, at.form
 end
 
---- All that there is, for descriptions: "GET /api/runs/{id}", sorted.
+--- Everything that there is, for descriptions: "GET /api/runs/{id}", sorted.
 ---@return string[]
 function Router:list()
   local all = {}

@@ -1,10 +1,11 @@
 --- The scope that each endpoint needs: the one place that says so. An endpoint without a row is the owner's alone.
 ---
 --- A row names a scope, or several of which one is enough. "any" is for every token, "public" for everybody. What a scope does not say: of
---- runs a token has its own, and others only by `read-all`, `answer` and `manage` (caller.lua).
+--- runs a token has its own, and others only by `read-all`, `answer` and `manage` (caller.lua). The scope `link` is that of a link for one
+--- question, which has no other, and is not let in by "any".
 local scopes = {}
 
-local own_answer, own_past = { "run", "answer" }, { "read", "run" }
+local own_answer, own_past = { "run", "answer", "link" }, { "read", "run" }
 
 local rows = {
   ["GET /"] = "public", ["GET /page/{name}"] = "public", ["GET /page/views/{name}"] = "public", ["GET /healthz"] = "public", ["GET /readyz"] = "public",
@@ -58,7 +59,7 @@ end
 ---@return string? scope
 function scopes.missing(granted, method, form)
   local row = scopes.of(method, form)
-  if row == "any" or row == "public" then return nil end
+  if row == "public" or row == "any" and not granted.link then return nil end
   local list = type(row) == "table" and row or { row or "owner" }
   for _, scope in ipairs(list) do
     if granted[scope] then return nil end

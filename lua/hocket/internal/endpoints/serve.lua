@@ -3,6 +3,10 @@
 ---     serving {url, token_file?}                     it listens
 ---     run:answer("shutdown", seconds) ──> …          what is at work may end within so many seconds, the rest is parked
 ---     run:answer("refresh", "")                      certificate and key are read again
+local agents = require "hocket.agent"
+local bounds = require "hocket.internal.base.lazy" "hocket.internal.agents.bounds"
+local workflow_bound = require "hocket.internal.base.lazy" "hocket.internal.agents.workflow_bound"
+local consent = require "hocket.internal.run.consent"
 local desks = require "hocket.internal.endpoints.desk"
 local fiber = require "hocket.internal.core.fiber"
 local firing = require "hocket.internal.base.lazy" "hocket.internal.schedule.firing"
@@ -14,6 +18,7 @@ local servers = require "hocket.internal.endpoints.server"
 local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
 local tokens = require "hocket.internal.endpoints.token"
+local unlimited = require "hocket.internal.base.lazy" "hocket.internal.agents.unlimited"
 local webhook = require "hocket.internal.base.lazy" "hocket.internal.serve.webhook"
 local webhooks = require "hocket.internal.base.lazy" "hocket.internal.endpoints.webhooks"
 
@@ -50,8 +55,19 @@ local function set_of(list)
   return set
 end
 
+-- What a request may use where nothing limits it: said once, when the server starts.
+local function warn_of_limits(list, options)
+  if consent.limits(options) then return end
+  for _, one in ipairs(list) do
+    local is_script = not one.def or one.def.workflow
+    local message = not is_script and bounds.warning(one.def, workflow_bound.of_team(agents.team_of(one.def))[one.def.name])
+    if message then system.log("warn", unlimited.advise(message)) end
+    if is_script then system.log("warn", unlimited.of_script(one.path)) end
+  end
+end
+
 ---@async
----@param args {targets: string[], options?: table, all?: boolean, address?: string, port?: integer, fd?: integer, tls_cert?: string, tls_key?: string, behind_proxy?: boolean, token_file?: string, no_token?: boolean, hosts?: string[], origins?: string[], max_runs?: integer, max_queue?: integer, kept?: boolean, access_log?: boolean, all_runs?: boolean, webhooks?: string[], page?: table, store_needed?: boolean}
+---@param args {targets: string[], options?: table, all?: boolean, address?: string, port?: integer, fd?: integer, tls_cert?: string, tls_key?: string, behind_proxy?: boolean, token_file?: string, no_token?: boolean, hosts?: string[], origins?: string[], max_runs?: integer, max_queue?: integer, kept?: boolean, access_log?: boolean, all_runs?: boolean, webhooks?: string[], answer_url?: string, page?: table, store_needed?: boolean}
 ---@param journal userdata
 return function(args, journal, id)
   local may, refused = machine_policy.serves(args)
@@ -91,8 +107,9 @@ return function(args, journal, id)
   port, err = server:listen { port = args.port or 7333, address = args.address or "127.0.0.1", fd = args.fd, tls_cert = args.tls_cert, tls_key = args.tls_key, key = token, max_connections = 4096 }
   if not port then return nil, err end
   desk:open()
+  warn_of_limits(list, args.options or {})
   local times = args.kept and firing.start() -- of schedules
-  if secret then webhooks.new({ urls = hooks, key = secret, desk = desk }):open() end
+  if secret then webhooks.new({ urls = hooks, key = secret, desk = desk, answer_url = args.answer_url }):open() end
   run = runs.new { journal = journal, id = id, options = {} }
   local serving, me, grace = fiber.spawn(server.serve, server), fiber.self(), nil
   hear_program(run, server.listener, args.tls_cert ~= nil, function(seconds)

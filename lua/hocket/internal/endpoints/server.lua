@@ -3,13 +3,13 @@
 ---     accept ──> admitted? ──> router ──> scope? ──> handler(request, response) in a fiber ──> access log
 ---        └── the client is gone, or its token is revoked ──> the fiber is cancelled
 ---
---- A handler has `request.server`: this server with the desk of whoever asks (caller_desk.lua). What it does for a client it does by that.
+--- A handler has `request.server`: this server with the desk of whoever asks (desk/client.lua). What it does for a client it does by that.
 ---
---- An interface is a file in this folder that returns `function(server)`; it adds its handlers to `server.router`, and starts runs by
---- `request.server.desk` (desk.lua), never in another way: limits, the queue, the store and the end of the server are there. interfaces.lua names them.
-local admission = require "hocket.internal.base.admission"
+--- An interface is a file in this folder that returns `function(server)`. It adds its handlers to `server.router`, and starts runs only by
+--- `request.server.desk` (desk.lua), which knows the limits, the queue, the store and the server's end. interfaces.lua names the interfaces.
+local admission = require "hocket.internal.base.http.admission"
 local callers = require "hocket.internal.endpoints.caller"
-local caller_desk = require "hocket.internal.endpoints.caller_desk"
+local caller_desk = require "hocket.internal.endpoints.desk.client"
 local caught = require "hocket.internal.base.caught"
 local fiber = require "hocket.internal.core.fiber"
 local requests = require "hocket.internal.endpoints.request"
@@ -19,7 +19,7 @@ local runs = require "hocket.internal.run.run"
 local scopes = require "hocket.internal.endpoints.scopes"
 local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
-local token_spending = require "hocket.internal.endpoints.token_spending"
+local token_spending = require "hocket.internal.endpoints.token.spending"
 local tracing = require "hocket.internal.base.tracing"
 
 local server = {}
@@ -59,7 +59,7 @@ function Server:make_public(path)
   self.public[path] = true
 end
 
---- The same for all that is below a path, as in "/page/".
+--- The same for everything that is below a path, as in "/page/".
 ---@param prefix string
 function Server:make_public_below(prefix)
   self.public_below[#self.public_below + 1] = prefix
@@ -91,8 +91,8 @@ local function refused(self, request)
   elseif not from_own_page(self, request) then
     return { code = "denied", message = "pages of other origins are not let in" }
   elseif is_public(self, request.path) or request.method == "OPTIONS" then return nil end
-  local caller = callers.of(request.headers, self.token, self.all_runs)
-  if not caller then return { code = "auth", message = "the token is missing, or another one (Authorization: Bearer …)" } end
+  local caller, over = callers.of(request.headers, self.token, self.all_runs)
+  if not caller then return over or { code = "auth", message = "missing or wrong token (send Authorization: Bearer TOKEN)" } end
   request.caller, self.callers[request.id] = caller, caller
   request.server = setmetatable({ desk = caller_desk.new(self.desk, caller, self.spending) }, { __index = self })
 end
@@ -101,6 +101,7 @@ end
 local function out_of_scope(request, form)
   local caller = request.caller
   local scope = caller and not caller:is_owner() and scopes.missing(caller.scopes, request.method, form)
+  if scope and caller.link then return { code = "denied", message = "this link answers one question, and opens nothing else" } end
   return scope and { code = "denied", scope = scope, message = ("this token has no scope '%s'"):format(scope) } or nil
 end
 
@@ -164,7 +165,7 @@ local function answer(self, request, response)
   return handler(request, response)
 end
 
--- Something is wrong with us, not with the client: it is told that, and the log why.
+-- Something is wrong with us, not with the client: it learns that, and the log why.
 local function tell_failure(response, raised)
   local err = caught.error(raised)
   local open = response.stream_open

@@ -1,4 +1,4 @@
---- The token that clients bring: from a file that nobody else may read, which is made on first use; or from a variable. It is told
+--- The token that clients bring: from a file that nobody else may read, which is made on first use; or from a variable. It is reported
 --- by the file's name, and never stands in a log.
 local fs = require "hocket.internal.core.fs"
 local state_dir = require "hocket.internal.run.state_dir"
@@ -6,7 +6,7 @@ local system = require "hocket.internal.core.system"
 
 local token = {}
 
---- Letters of one that is made, and that one has at least.
+--- Letters of one made, and that one has at least.
 local LENGTH, LEAST = 43, 16
 
 local function failure(code, message, ...)
@@ -29,7 +29,7 @@ end
 local function make(path)
   local dir = path:match "^(.*)/[^/]*$"
   if dir and dir ~= "" then
-    local ok, err = fs.mkdir(dir)
+    local ok, err = fs.mkdir(dir, { private = true })
     if not ok then return nil, err end
   end
   local ok, err = fs.write(path, system.token(LENGTH) .. "\n", { private = true, exclusive = true })

@@ -3,18 +3,20 @@
 ---     begin {target, input, caller} ──> piece ──> piece … ──> "finished", "calls" or "failed"
 ---                                          text, reasoning, progress
 ---
---- "calls": the agent calls tools of the caller. The run waits, with all that its team is at; `go_on` hands over what came of them, in
+--- "calls": the agent calls tools of the caller. The run waits, with everything that its team is at; `go_on` hands over what came of them, in
 --- this process or, where runs are kept, in another one. A turn whose client has gone is cancelled.
 local asked = require "hocket.internal.endpoints.asked"
 local ending = require "hocket.internal.base.ending"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local store = require "hocket.internal.core.store"
+local trim = require "hocket.internal.base.trim"
 local truncate = require "hocket.internal.base.truncate"
 
 local turn = {}
 
---- Seconds in which further calls of the same turn are gathered, where it is not known that there are none; for which a run waits for a caller's tools here; bytes of a line of progress.
+--- Seconds in which further calls of the same turn are gathered, unless it is known that there are none. Seconds that a run waits here for a caller's tools.
+--- Bytes of a line of progress.
 local GATHER, PATIENCE, MAX_LINE = 2, 600, 200
 --- Runs that wait here for their callers.
 local WAITING = 1000
@@ -22,8 +24,8 @@ local WAITING = 1000
 ---@class hocket.Turn
 ---@field run hocket.DeskRun
 ---@field usage table What it has used.
----@field tap? fun(event: table, leads: boolean) Hears of each event of the run first.
----@field text string All that was streamed, with a blank line between two messages, as chat completions and Anthropic's messages have it.
+---@field tap? fun(event: table, leads: boolean) Learns of each event of the run first.
+---@field text string Everything that was streamed, with a blank line between two messages, as chat completions and Anthropic's messages have it.
 ---@field message string The part of it that is the last message: the answer, unless a call follows.
 ---@field package aside? boolean A call has followed it: what comes next is another message.
 ---@field asks? boolean Questions and approvals are pieces, "questions", and wait as calls do.
@@ -94,7 +96,7 @@ local function continue(desk, run, keeps)
   return made
 end
 
---- Goes on with a run of the store whose turn was cut off, until that is over; nobody is told.
+--- Continues with a run of the store whose turn was cut off, until that is over; nobody reads along.
 ---@async
 ---@param desk hocket.Desk
 ---@param id string
@@ -110,7 +112,7 @@ end
 
 local CALL = "^call_(%w+)_(c%d+)$"
 
--- The run that made the last of these calls.
+-- The run that made the last call.
 local function caller_of(results)
   for i = #results, 1, -1 do
     local name = results[i].id:match(CALL)
@@ -136,7 +138,7 @@ local function check_missing(run, given, param)
   end
 end
 
---- Hands over what came of the caller's calls, all that it was given of one run, which waits for them. Raises what is missing.
+--- Hands over the results of the caller's calls. They are every call that one run has made, and it waits for them. Raises what is missing.
 ---@async
 ---@param desk hocket.Desk
 ---@param made hocket.Asked
@@ -156,7 +158,19 @@ function turn.go_on(desk, made, only)
   return going
 end
 
---- Answers what the run has asked: {id, text}, an empty text for no answer.
+-- Whether the run waits for all of them, each given once, and takes them. nil without an error: it waits for another one.
+local function check_answers(run, answers)
+  local given = {}
+  for _, one in ipairs(answers) do
+    if one.run ~= run.name or given[one.id] or not question(run, one.id) then return nil end
+    given[one.id] = true
+    local ok, err = run.run:may_answer(one.id, one.text)
+    if not ok then return nil, err end
+  end
+  return true
+end
+
+--- Answers what the run has asked: {id, text}, an empty text for no answer. All or none.
 ---@async
 ---@param desk hocket.Desk
 ---@param answers {run: string, id: string, text: string}[] Of one run.
@@ -167,13 +181,12 @@ function turn.answer(desk, answers, keeps)
   local run, refused
   if #answers[1].run == 26 then run, refused = find(desk, answers[1].run) end
   if not run then return nil, refused end
-  for _, one in ipairs(answers) do
-    if one.run ~= run.name or not question(run, one.id) then return nil end
-  end
+  local ok, wrong = check_answers(run, answers)
+  if not ok then return nil, wrong end
   local made = continue(desk, run, keeps or false)
   for _, one in ipairs(answers) do
-    local ok, err = run:answer(one.id, one.text)
-    if not ok then return nil, err end
+    local taken, err = run:answer(one.id, one.text)
+    if not taken then return nil, err end
   end
   return made
 end
@@ -209,8 +222,8 @@ function turn.say(desk, id, input, caller, newest)
   return made
 end
 
---- The turn that a request asks for: results at its end go to the run that waits for them; where there is none they are part of the
---- conversation, and a new run goes on from there. Raises what is wrong with the request.
+--- The turn that a request asks for. Results at its end go to the run that waits for them. If no run waits, they are part of the
+--- conversation, and a new run continues from there. Raises for a wrong request.
 ---@async
 ---@param desk hocket.Desk
 ---@param made {model: string, messages: hocket.Asked, more: table, user?: string}
@@ -238,7 +251,7 @@ local function leads(self, op)
   return op == nil or self.ops[op] ~= false
 end
 
--- Of other agents only what they are at is told.
+-- Of other agents only what they are at is reported.
 local function note_agent(self, event)
   local trigger = event.trigger
   if not (leads(self, event.caller) and (trigger == "handoff" or trigger == "route" or trigger == "direct" and not event.caller)) then self.ops[event.op] = false end
@@ -265,7 +278,7 @@ local function used(self, event)
   return made
 end
 
--- Of those that wait here the oldest goes first.
+-- Of the ones that wait here the oldest goes first.
 local function make_room(desk, run)
   desk.left = desk.left or {}
   table.insert(desk.left, run)
@@ -388,7 +401,7 @@ local function add_text(self, text)
   return { kind = "text", text = text, gap = gap }
 end
 
--- What one event comes to; nil: nothing that is told.
+-- What one event comes to; nil: nothing that is reported.
 local function take(self, event)
   local kind = event.type
   if kind == "turn_finished" then return finished(self, event) end
@@ -428,22 +441,18 @@ function Turn:next()
   end
 end
 
-local function trimmed(text)
-  return (text:gsub("%s+$", ""))
-end
-
 --- What is still to be sent of an answer: all of it, nothing, or what was not streamed: a script's, one that was put right. Counts it as sent.
 ---@param text string The answer.
 ---@return {kind: "text", text: string, gap?: string}? piece
 function Turn:rest(text)
-  if not self.aside and trimmed(text) == trimmed(self.message) then return nil end
+  if not self.aside and trim.right(text) == trim.right(self.message) then return nil end
   if not self.aside and self.message ~= "" and text:sub(1, #self.message) == self.message then return add_text(self, text:sub(#self.message + 1)) end
   self.aside = self.message ~= "" or nil
   if text == "" then return nil end
   return add_text(self, text)
 end
 
---- Where the answer begins in all that was streamed, in bytes.
+--- Where the answer begins in everything that was streamed, in bytes.
 ---@return integer
 function Turn:answer_from()
   return #self.text - (self.aside and 0 or #self.message)

@@ -2,12 +2,13 @@
 ---
 ---     webhook-id, webhook-timestamp, webhook-signature: v1,BASE64(HMAC-SHA256(key, "ID.TIMESTAMP.BODY"))
 ---
---- What was delivered is noted with the run in the store, so that an end that nobody has heard of is posted after a restart, too; one that
---- was heard a moment before a kill is posted twice, with the same id. Questions are posted again while they are open. Runs never wait for any of this.
+--- The store notes deliveries with the run, so an undelivered end is posted after a restart, too. An end that was delivered a moment before a kill is
+--- posted twice, with the same id. Open questions are posted again. Runs never wait for webhooks.
 local ending = require "hocket.internal.base.ending"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local origin = require "hocket.internal.run.origin"
+local question_links = require "hocket.internal.base.lazy" "hocket.internal.serve.question_links"
 local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
 local system = require "hocket.internal.core.system"
@@ -25,10 +26,10 @@ local AT_ONCE, MAX_WAITING, MAX_TEXT = 8, 10000, 64 << 10
 local Webhooks = {}
 Webhooks.__index = Webhooks
 
----@param options {urls: string[], key: string, desk: hocket.Desk}
+---@param options {urls: string[], key: string, desk: hocket.Desk, answer_url?: string} answer_url: where this server is found by who opens a link
 ---@return hocket.Webhooks
 function webhooks.new(options)
-  return setmetatable({ urls = options.urls, key = options.key, desk = options.desk, waiting = 0, at_once = 0, counts = { delivered = 0, failed = 0, dropped = 0 }, hungry = {} }, Webhooks)
+  return setmetatable({ urls = options.urls, key = options.key, desk = options.desk, answer_url = options.answer_url, waiting = 0, at_once = 0, counts = { delivered = 0, failed = 0, dropped = 0 }, hungry = {} }, Webhooks)
 end
 
 -- ---- One delivery -----------------------------------------------------------------------------------
@@ -65,7 +66,7 @@ local function attempt(self, url, event)
   return webhook.post(self.key, url, event.id, event.body)
 end
 
--- An end is told when the store has it: told before, a kill would leave a run that goes on and tells another end.
+-- An end is reported when the store has it: told before, a kill would leave a run that goes on and tells another end.
 local function wait_for_store(self, event)
   local row = event.ended and self.desk.kept and stored.find(event.run)
   while row and row.owner and row.state == "running" do
@@ -104,7 +105,7 @@ local function send_to_all(self, event)
   for _, url in ipairs(self.urls) do send(self, url, event) end
 end
 
--- ---- What is told ------------------------------------------------------------------------------------
+-- ---- What is reported ------------------------------------------------------------------------------------
 
 local function body(kind, run, agent, data)
   data.run, data.agent = run, agent
@@ -131,11 +132,20 @@ local function is_open(run, id)
   return false
 end
 
+-- A link that answers it once: whoever gets the webhook may.
+local function link_for(self, run, event)
+  if not self.answer_url then return nil end
+  local token, ends = question_links.create(run.name, event)
+  if token then return question_links.address(self.answer_url, token), os.date("!%Y-%m-%dT%H:%M:%SZ", ends) end
+  system.log("warn", ("question %s of run %s is posted without a link: %s"):format(event.id, run.name, ends.message))
+end
+
 local function tell_question(self, run, event)
+  local link, ends = link_for(self, run, event)
   send_to_all(self, {
     id = ("ask_%s_%s"):format(run.name, event.id), run = run.name, is_past = function() return run.outcome ~= nil or not is_open(run, event.id) end,
     body = body(asks[event.type], run.name, run.target, { question = event.id, questions = event.questions, tool = event.tool,
-      arguments = event.arguments and truncate(event.arguments, MAX_TEXT, "…"), reason = event.reason }),
+      arguments = event.arguments and truncate(event.arguments, MAX_TEXT, "…"), reason = event.reason, link = link, link_ends = ends }),
   })
 end
 

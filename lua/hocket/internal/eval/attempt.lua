@@ -3,7 +3,7 @@
 ---     passed      as expected
 ---     failed      not so: `failures` says in what
 ---     unmeasured  nobody can know: the provider failed, there is no key, the judge answered nonsense, the budget is used up
----     interrupted the evaluation was told to end
+---     interrupted the evaluation was asked to end
 local core = require "hocket.internal.core.host"
 local ending = require "hocket.internal.base.ending"
 local expect = require "hocket.internal.eval.expect"

@@ -1,5 +1,5 @@
 --- Files of cases: YAML (a list, or one document with `defaults` and `cases`), or JSONL (a case on each line, `{"defaults": …}` on
---- the first). What is wrong is told with file, line and mend, all of it at once.
+--- the first). What is wrong is reported with file, line and mend, all of it at once.
 local check = require "hocket.internal.eval.check"
 local compile = require "hocket.internal.base.script.compile"
 local fiber = require "hocket.internal.core.fiber"
@@ -24,7 +24,7 @@ local MAX_BYTES, MAX_CASES = 16 << 20, 10000
 ---@field file string As it was named.
 ---@field dir string Its folder: what the case names lies below it.
 ---@field line integer
----@field digest string Of all that the case says, not of its target.
+---@field digest string Of everything that the case says, not of its target.
 ---@field spec table As `keys.case`, the file's defaults included.
 ---@field fixture? table[] What is copied into the run's folder.
 ---@field lua? string The text of its check.
@@ -55,7 +55,7 @@ local function from_yaml(text, path, problems)
     list, at, defaults = value.cases, "/cases", value.defaults
   end
   if type(list) ~= "table" or not json.is_array(list) then
-    c:say("", "a list of cases is expected, or 'cases' with one (docs/eval.md)")
+    c:say("", "a list of cases is expected, or 'cases' with one (docs/guides/evaluation.md)")
     return {}
   end
   local found = {}
@@ -85,7 +85,7 @@ end
 
 -- ---- A case ------------------------------------------------------------------------------------------
 
--- Members of these are the file's and the case's own, which come first; of all others the case's alone counts.
+-- These keys have the members of the file and of the case, whose own come first; for every other key the case's value alone counts.
 local merged = { variables = true, expect = true, models = true }
 
 local function with_defaults(own, defaults)
@@ -165,7 +165,7 @@ local function load_attachments(one)
   return table.concat(digests, " ")
 end
 
--- All that the case says of what is done and expected; not whom it is said to, nor how often.
+-- Everything that the case says of what is done and expected; not whom it is said to, nor how often.
 local apart = { name = true, description = true, tags = true, target = true, model = true, models = true, ["repeat"] = true, pass = true, skip = true, replay = true }
 
 local function digest_of(one, fixture, attached)
@@ -249,7 +249,7 @@ end
 --- Reads files of cases, and those in directories.
 ---@async
 ---@param paths string[]
----@return hocket.EvalCase[] cases Those that are well.
+---@return hocket.EvalCase[] cases The ones that are valid.
 ---@return hocket.Problem[] problems
 function cases.read(paths)
   local list, problems, seen = {}, {}, {}

@@ -26,7 +26,7 @@ Eval.__index = Eval
 --- Seconds that one run may take where nobody says so.
 Eval.TIMEOUT = 600
 
---- options: those of each run; max_cost: of all; on_record(record): hears of each; seed: where what is left to chance begins.
+--- options: those of each run; max_cost: of all; on_record(record): learns of each; seed: where what is left to chance begins.
 ---@param spec {cases: hocket.EvalCase[], models: table[], folder: string, jobs: integer, options: table, times?: integer, max_cost?: number, seed?: integer, keep?: boolean, judge_model?: string, on_record?: fun(record: hocket.EvalRecord)}
 ---@return hocket.Eval
 function evals.new(spec)

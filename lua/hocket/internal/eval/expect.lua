@@ -8,10 +8,10 @@ local text_checks = require "hocket.internal.eval.text_checks"
 
 local expect = {}
 
---- Failures of one run that are told, bytes of a file that is looked at.
+--- Failures of one run that are reported, bytes of a file that is checked.
 local MAX_FAILURES, MAX_FILE = 5, 16 << 20
 
----@class hocket.EvalOutcome What there is of a run that has ended.
+---@class hocket.EvalOutcome What exists of a run that has ended.
 ---@field case hocket.EvalCase
 ---@field result table As `hocket run --json` has it.
 ---@field text string The answer; of a script that returns none, what it printed.
@@ -74,7 +74,7 @@ local function check_limits(add, limits, result)
   end
 end
 
---- Looks at a run. Of a run that failed otherwise than expected that alone is told.
+--- Looks at a run. If the run failed otherwise than expected, only that is reported.
 ---@async
 ---@param self hocket.EvalOutcome
 ---@return hocket.EvalFailure[] failures

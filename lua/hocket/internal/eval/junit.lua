@@ -1,5 +1,5 @@
 --- A report as JUnit XML, for systems that run tests: a suite for each file, a test for each case with each model. A case that was not
---- measured is an error, one that is skipped is skipped.
+--- measured is an error, one skipped is skipped.
 local junit = {}
 
 local entities = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["\n"] = "&#10;", ["\t"] = "&#9;", ["\r"] = "&#13;" }
@@ -60,7 +60,7 @@ local function add_suite(out, id, name, rows, report, is_well)
   out[#out + 1] = "</testsuite>"
 end
 
---- The report as XML. `is_well(row)` says which rows are failures: with a baseline not those that were no better then.
+--- The report as XML. `is_well(row)` says which rows are failures: with a baseline not the ones that were no better then.
 ---@param report table
 ---@param is_well fun(row: table): boolean
 ---@return string

@@ -4,7 +4,7 @@ local truncate = require "hocket.internal.base.truncate"
 
 local observed = {}
 
---- Calls that are looked at, bytes of a result; events and bytes of them that a check is given.
+--- Calls that are checked, bytes of a result; events and bytes of them that a check is given.
 local MAX_CALLS, MAX_RESULT, MAX_EVENTS, MAX_BYTES = 10000, 64 << 10, 20000, 16 << 20
 
 ---@class hocket.EvalCall

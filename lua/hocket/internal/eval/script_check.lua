@@ -1,4 +1,4 @@
---- A check in Lua: cases may be a stranger's, so it runs in the environment of strangers' scripts, for two seconds. It has `run`, all
+--- A check in Lua: cases may be a stranger's, so it runs in the environment of strangers' scripts, for two seconds. It has `run`, everything
 --- that is known of the run, and returns true; or false and why. What it raises is a failure as well.
 local compile = require "hocket.internal.base.script.compile"
 local fiber = require "hocket.internal.core.fiber"

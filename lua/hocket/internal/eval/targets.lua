@@ -16,7 +16,7 @@ local function path_of(case, named)
   return fs.real(path) or path
 end
 
--- Of a target that several have of their file's defaults it is told once, there.
+-- A target that several cases have from their file's defaults is reported once, there.
 local function place(case, problems, message)
   local own = case.context.places["#" .. case.pointer .. "/target"]
   local line, column = case.context:place(own and case.pointer .. "/target" or case.spec.target and "/defaults/target" or case.pointer)
@@ -28,7 +28,7 @@ end
 
 -- What a file names is no word of the person's: its Lua has to be trusted, the script itself as well.
 local function admit(found, named, options, model)
-  local asked = { kind = found.kind, dir = found.dir, path = found.path, named = named and found.named }
+  local asked = { kind = found.kind, dir = found.dir, path = found.path, agent = found.agent, named = named and found.named }
   return trust.admit({ options = { trust = options.trust or false, model = model, models = options.models } }, asked, false)
 end
 

@@ -2,6 +2,7 @@
 local json = require "hocket.json"
 local people = require "hocket.internal.eval.people"
 local schema = require "hocket.schema"
+local trim = require "hocket.internal.base.trim"
 local truncate = require "hocket.internal.base.truncate"
 
 local text_checks = {}
@@ -23,15 +24,11 @@ function text_checks.short(value)
 end
 local short = text_checks.short
 
-local function trimmed(text)
-  return text:match "^%s*(.-)%s*$"
-end
-
 local function each(list, fn)
   for _, one in ipairs(type(list) == "table" and list or { list }) do fn(one) end
 end
 
---- Whether a value has all that another one says: members of objects, lists element by element.
+--- Whether a value has everything that another one says: members of objects, lists element by element.
 ---@param wanted any
 ---@param got any
 ---@param at? string
@@ -70,7 +67,7 @@ end
 local checks = {}
 
 function checks.text(add, wanted, text)
-  if trimmed(wanted) ~= trimmed(text) then add("text", short(wanted), short(text)) end
+  if trim.both(wanted) ~= trim.both(text) then add("text", short(wanted), short(text)) end
 end
 
 function checks.contains(add, wanted, text)

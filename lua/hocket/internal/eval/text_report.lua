@@ -87,7 +87,7 @@ local function add_attempt(out, one, store)
   if one.folder then out[#out + 1] = "    its folder: " .. visible(one.folder) end
 end
 
--- The same that went wrong in several runs is told once.
+-- The same that went wrong in several runs is reported once.
 local function signature(one)
   local parts = { one.reason or "" }
   for _, failure in ipairs(one.failures or {}) do parts[#parts + 1] = failure.expect .. "\0" .. failure.expected .. "\0" .. failure.got end

@@ -1,5 +1,5 @@
 --- Targets that the embedding program gives as texts: see hocket_load_buffer in the public header. A text is a
---- file below "buffer:" for all that reads agents and scripts through hocket.fs.
+--- file below "buffer:" for everything that reads agents and scripts through hocket.fs.
 local agents = require "hocket.agent"
 local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.internal.core.fs"

@@ -29,6 +29,7 @@ local operations = {
   check = "hocket.internal.commands.check",
   decode = "hocket.internal.commands.decode",
   new = "hocket.internal.commands.new",
+  skill = "hocket.internal.commands.new.skill",
   doctor = "hocket.internal.commands.doctor",
   agents = "hocket.internal.commands.list",
   tools = "hocket.internal.commands.list",
@@ -43,9 +44,11 @@ local operations = {
   memory = "hocket.internal.commands.memory",
   mcp = "hocket.internal.commands.mcp",
   acp = "hocket.internal.commands.acp",
-  mcp_serve = "hocket.internal.commands.mcp_serve",
+  mcp_serve = "hocket.internal.commands.mcp.serve",
   serve = "hocket.internal.endpoints.serve",
+  ping = "hocket.internal.serve.ping",
   policy = "hocket.internal.commands.policy",
+  prompt = "hocket.internal.serve.prompt_files",
   serve_token = "hocket.internal.commands.serve_token",
   telemetry = "hocket.internal.telemetry.service",
   runs = "hocket.internal.commands.runs",
@@ -53,6 +56,7 @@ local operations = {
   follow = "hocket.internal.commands.show",
   page = "hocket.internal.commands.show",
   answer = "hocket.internal.commands.answer",
+  answer_link = "hocket.internal.commands.answer.link",
   say = "hocket.internal.commands.say",
   signal = "hocket.internal.commands.say",
   submit = "hocket.internal.runner.submission",
@@ -65,6 +69,7 @@ local operations = {
   fork = "hocket.internal.commands.fork",
   remove = "hocket.internal.commands.remove",
   store = "hocket.internal.commands.store",
+  plan = "hocket.internal.commands.plan",
   export = "hocket.internal.commands.transfer",
   import = "hocket.internal.commands.transfer",
 }
@@ -169,7 +174,24 @@ function host.tell(wish, journal, a, b)
   return words(err)
 end
 
---- A run that was told to end has ended: so does what it has called and submitted since.
+--- Whether a suspended run asks a question, and takes a text for its answer. See hocket_run_answer.
+---@param waits_for string JSON: what it waits for, as its row has it.
+---@param question string
+---@param text string
+---@return string code "ok" or a status word
+---@return string message
+function host.may_answer(waits_for, question, text)
+  for _, one in ipairs(json.decode(waits_for) or {}) do
+    if one.id == question then
+      if one.kind ~= "approval" or not one.tool or text == "" then return "ok", "" end
+      local read, wrong = require("hocket.internal.run.decision").read(text, one)
+      return read and "ok" or "invalid", wrong or ""
+    end
+  end
+  return "not_found", ("the run does not ask '%s'"):format(question:sub(1, 60))
+end
+
+--- A run that was asked to end has ended: so does what it has called and submitted since.
 ---@async
 ---@param id string
 function host.end_called(id)
@@ -186,7 +208,7 @@ end
 
 --- Says to a run that it is parked: its fibers are going to be cancelled, and it is not over. See hocket_run_park.
 ---@param journal userdata
----@param time integer Seconds since 1970: all that it waits for; 0: there is other.
+---@param time integer Seconds since 1970, where it waits for that time alone; 0: it waits for something else.
 function host.park(journal, time)
   local run = require("hocket.internal.run.run").by_journal(journal)
   if not run then return end

@@ -1,6 +1,7 @@
 --- Lua of a person who looks into the host: expressions in the host's state, bounded in time and memory as the
 --- scripts of mods are. They cannot wait (`hocket.start` begins what takes time), and cannot end the host.
 local compile = require "hocket.internal.base.script.compile"
+local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local restricted = require "hocket.internal.runner.restricted"
 local runs = require "hocket.internal.run.run"
@@ -101,7 +102,7 @@ function expression.evaluate(inside, text)
   inside.printed, inside.expired = {}, nil
   -- In a coroutine of its own, in which nothing can wait: other fibers never run within its bounds.
   local co = coroutine.create(function() return inside:call(function() return show_all(chunk()) end) end)
-  local ok, shown = coroutine.resume(co)
+  local ok, shown = fiber.plain_resume(co)
   local killed = inside.expired
   if not ok or killed then
     local raised = killed or shown

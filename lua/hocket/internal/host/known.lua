@@ -1,5 +1,5 @@
---- What a host knows of: its runs, the agents of what is watched, of these, of the texts that the program gave, and
---- those that scripts have loaded. Of several with one name the first of these.
+--- What a host knows of: its runs, the agents of what is watched, of the runs, of the texts that the program gave, and
+--- the ones that scripts have loaded. Of several with one name it takes the first.
 local agents = require "hocket.agent"
 local live = require "hocket.internal.base.lazy" "hocket.live"
 local runs = require "hocket.internal.run.run"

@@ -3,9 +3,9 @@
 ---     listener ──> accept ──> who is it? ──> a client: one fiber reads commands, one for each run tells events
 ---                                 └─ another user, too many: told so, and closed
 ---
---- Nobody can hold the host up. Lines are bounded, and a further one is read when the last was taken; commands of one
---- client have a pause between them; what waits to be sent is bounded, and events that find no room are dropped, with a
---- note that says how many. While nobody is attached nothing runs.
+--- No client can hold the host up. Lines are bounded, and the next one is read when the last was taken. Commands of one
+--- client have a pause between them. The output queue is bounded: events without room are dropped, and a note gives
+--- their number. Without a client nothing runs.
 local console = require "hocket.internal.host.console"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
@@ -17,7 +17,7 @@ local truncate = require "hocket.internal.base.truncate"
 
 local offer = {}
 
---- Clients at once, and commands of one that are waited for (`say`).
+--- Clients at once, and commands of one that are awaited (`say`).
 local MAX_CLIENTS, MAX_WAITING = 8, 16
 --- Seconds between two commands of a client; that one has to make room for events.
 local PAUSE, PATIENCE = 0.01, 2
@@ -83,7 +83,7 @@ end
 
 -- ---- Events ------------------------------------------------------------------------------------------------
 
--- Whether there is room, after some patience.
+-- Whether there is room; waits two seconds for it at most.
 local function has_room(self)
   local due = fiber.now() + PATIENCE
   while not self.closed and self.stream:queued() > FULL do

@@ -40,7 +40,7 @@ function host_tools.remove(name)
   tool.set(name, nil)
 end
 
--- ---- Those that are functions of this state: host:tool ------------------------------------------
+-- ---- The ones that are functions of this state: host:tool ------------------------------------------
 
 local kept, open = {}, {}
 

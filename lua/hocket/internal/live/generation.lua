@@ -14,6 +14,7 @@ local problems = require "hocket.internal.agents.problem"
 local process = require "hocket.process"
 local validate = require "hocket.internal.runner.validate"
 local references = require "hocket.internal.live.references"
+local required = require "hocket.internal.base.lazy" "hocket.internal.runner.required"
 local script = require "hocket.internal.base.script"
 local sources = require "hocket.internal.base.sources"
 local targets = require "hocket.internal.runner.target"
@@ -21,7 +22,7 @@ local scripts_fs = require "hocket.fs"
 
 local generation = {}
 
---- Seconds that a module may take to load, with those that it requires.
+--- Seconds that a module may take to load, with the ones that it requires.
 local LOAD_SECONDS = 1
 
 -- ---- What scripts read ----------------------------------------------------------------------
@@ -57,7 +58,7 @@ end
 
 -- ---- Modules ---------------------------------------------------------------------------------------
 
--- Calls fn, for LOAD_SECONDS at most with all that it loads in turn: a module that never ends must not
+-- Calls fn, for LOAD_SECONDS at most with everything that it loads in turn: a module that never ends must not
 -- take the host along. Neither a pcall of the module's nor a coroutine gets round that. Where a debugger's hook is set it
 -- stays, and may take its time.
 local function in_time(self, file, fn, ...)
@@ -157,7 +158,7 @@ local function own_require(self, from)
   return function(name)
     local file = type(name) == "string" and find_module(self, name, from)
     if not file then return elsewhere(self, name) end
-    if kept.here() then sources.read(self.view:shown(file)) end -- which the run goes on with in another process
+    if kept.here() then sources.read(self.view:shown(file)) end -- which the run continues with in another process
     if self.modules[file] ~= nil then return self.modules[file] end
     return load_module(self, name, file)
   end
@@ -166,15 +167,16 @@ end
 -- ---- Loading --------------------------------------------------------------------------------------------
 
 -- Whatever was raised or returned, as an error with file, line and reason.
-local function as_problem(err)
+local function as_problem(self, err)
   if caught.no_memory(err) then return caught.error(err) end
   if type(err) == "table" and err.file then return err end
   local message = type(err) == "table" and (err.message or err.code) or tostring(err)
   local file, line = message:match "^([^\n:]+):(%d+)"
+  file = file and required.whole(file, self.view.dir)
   return { code = type(err) == "table" and err.code or "agent", message = message, file = file, line = line and math.tointeger(line) }
 end
 
--- Of an agent's file that agent has to be well, and those that it names; of anything else all that is there.
+-- Of an agent's file that agent has to be well, and the ones that it names; of anything else everything that is there.
 local function check_state(self, before)
   local whole = self.path == self.view.dir or script.is(self.path)
   local found = validate.path(whole and self.view.dir or self.path, { any_start = true, scripts = 0, problems = {}, teams = {} })
@@ -223,8 +225,8 @@ end
 ---@field no_target? hocket.Error
 ---@field package view hocket.View
 ---@field package modules table<string, any> By file.
----@field package teams table<string, table<string, hocket.Agent>> By directory: those that were validated.
----@field package targets table<string, table> Below its directory, by path: those that were asked for.
+---@field package teams table<string, table<string, hocket.Agent>> By directory: the ones that were validated.
+---@field package targets table<string, table> Below its directory, by path: the ones that were asked for.
 ---@field package require fun(name: string): any
 ---@field package env table The globals of its scripts.
 
@@ -236,12 +238,12 @@ local function build(self, before)
   elseif not (type(err) == "table" and err.several) then
     error(err, 0)
   end
-  self.target, self.no_target = target, err -- agents that are well, and of which none begins: each is a target of its own
+  self.target, self.no_target = target, err -- agents that are valid, and of which none begins: each is a target of its own
   if before then take_over(self, before) end
   return self
 end
 
---- Proves a view. Either all of it is well, or there is no generation.
+--- Proves a view. Either all of it is valid, or there is no generation.
 ---@param path string What `hocket run` takes: a script, an agent, a directory.
 ---@param view hocket.View
 ---@param before? hocket.Generation Its modules' state is handed on.
@@ -254,7 +256,7 @@ function generation.load(path, view, before)
   local ok, made = pcall(sources.within, view, build, self, before)
   if ok then return made end
   if fiber.cancelled() then error(made, 0) end
-  return nil, as_problem(made)
+  return nil, as_problem(self, made)
 end
 
 --- A target below the generation's directory, in the state that it has there.
@@ -267,7 +269,7 @@ function generation.target(self, path)
   if self.view:inside(self.path) == rel then return self.target, self.no_target end
   if self.targets[path] then return self.targets[path] end
   local ok, found, err = pcall(sources.within, self.view, targets.find, path)
-  if not ok then return nil, as_problem(found) end
+  if not ok then return nil, as_problem(self, found) end
   if not found then return nil, err end
   local dir = self.view:inside(found.dir) or ""
   found.generation = self

@@ -14,7 +14,7 @@ local required = require "hocket.internal.runner.required"
 
 local references = {}
 
---- Bytes of a line that is looked at.
+--- Bytes of a line that is checked.
 local LINE = 400
 
 -- The variables of a script that hold teams: variable -> the end of the directory's path.

@@ -7,8 +7,9 @@ local wake_all = require "hocket.internal.base.wake_all"
 
 local stage = {}
 
---- Endings of files that count, beside those of scripts; and a hidden file that agents are made of, too.
-local ENDINGS = "md json txt yaml yml tmpl .mcp.json"
+--- Endings of files that count, beside those of scripts; a hidden file that agents are made of, too; and hidden folders in which
+--- other programs keep agents and servers.
+local ENDINGS = "md ai json txt yaml yml tmpl .mcp.json .claude/ .github/ .opencode/ .gemini/ .vscode/ .cursor/"
 
 ---@class hocket.Stage
 ---@field view hocket.View

@@ -1,5 +1,6 @@
 --- The files of a program as they were at one moment: texts, which never change. The next moment is a
 --- view of its own, which shares what stayed the same.
+local bundle_files = require "hocket.internal.base.sources.bundle"
 local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.internal.core.fs"
 
@@ -14,22 +15,15 @@ local view = {}
 ---@field hash string Of names and contents.
 local View = {}
 View.__index = View
-
--- Without ".", "..", doubled slashes and one at the end.
-local function plain(path)
-  local parts = {}
-  for part in path:gmatch "[^/]+" do
-    if part == ".." then parts[#parts] = nil elseif part ~= "." then parts[#parts + 1] = part end
-  end
-  return "/" .. table.concat(parts, "/")
-end
+View.why = "No such file or directory"
+View.read, View.memo = bundle_files.read, bundle_files.memo
 
 --- A path from the root on; links in it stay.
 ---@param path string
 ---@return string
 function view.absolute(path)
-  if path:sub(1, 1) == "/" then return plain(path) end
-  return plain((fs.real "." or "") .. "/" .. path)
+  if path:sub(1, 1) == "/" then return bundle_files.plain(path) end
+  return bundle_files.plain((fs.real "." or "") .. "/" .. path)
 end
 
 --- One without any files.
@@ -82,18 +76,6 @@ end
 
 -- ---- Reading ---------------------------------------------------------------------------------
 
-local function missing(path)
-  return nil, { code = "not_found", message = ("cannot read %s: No such file or directory"):format(path) }
-end
-
-function View:read(rel, path, max)
-  local text = self.texts[rel]
-  if text and max and #text > max then return nil, { code = "limit", message = ("%s is larger than %d bytes"):format(path, max) } end
-  if text then return text end
-  if self.errors[rel] then return nil, self.errors[rel] end
-  return missing(path)
-end
-
 function View:info(rel)
   if self.texts[rel] or self.errors[rel] then return { kind = "file", size = #(self.texts[rel] or "") } end
   if self.names[rel] then return { kind = "directory", size = 0 } end
@@ -101,7 +83,7 @@ end
 
 function View:list(rel, path)
   if self.names[rel] then return self.names[rel] end
-  return missing(path)
+  return nil, { code = "not_found", message = ("cannot read %s: %s"):format(path, self.why) }
 end
 
 -- Of a directory that a link leads to a file in it knows where it is.
@@ -116,16 +98,6 @@ function View:real(rel)
   if rel == "" then return root end
   if not self:info(rel) then return nil end
   return self.reals[rel] or real_directory(self, rel) or (root == "/" and "" or root) .. "/" .. rel
-end
-
-function View:memo(rel)
-  if not self.texts[rel] then return nil end
-  local memo = self.memos[rel]
-  if not memo then
-    memo = {}
-    self.memos[rel] = memo
-  end
-  return memo
 end
 
 -- ---- The next one ------------------------------------------------------------------------------
@@ -145,7 +117,7 @@ local function apply(self, kind, rel, text, err, real)
   return kind ~= "~"
 end
 
--- The paths in order: those that stay, and the new ones, which come in order.
+-- The paths in order: the ones that stay, and the new ones, which come in order.
 local function merged(before, added, self)
   local order, at = {}, 1
   for i, rel in ipairs(before) do

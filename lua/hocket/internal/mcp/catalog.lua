@@ -2,7 +2,7 @@
 local content = require "hocket.internal.mcp.content"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
-local url_encoding = require "hocket.internal.base.url_encoding"
+local url_encoding = require "hocket.internal.base.http.url_encoding"
 local json = require "hocket.json"
 local message = require "hocket.internal.mcp.message"
 local schema = require "hocket.schema"

@@ -155,7 +155,7 @@ function hear_changes(self)
       local _, err = self.peer:request("subscriptions/listen", { notifications = wanted, _meta = protocol_version.meta(self) }, { timeout = FOR_EVER, max = FOR_EVER })
       if self.peer.closed or err and err.rpc then return end
       fiber.sleep(LISTEN_AGAIN)
-      self.known_tools = nil -- what was told meanwhile was told to nobody
+      self.known_tools = nil -- nobody received what was reported meanwhile
     end
   end)
 end
@@ -240,7 +240,7 @@ local function round(self, method, params, given, opts)
   return false, with(params, { inputResponses = next(wanted) and answers or nil, requestState = result.requestState })
 end
 
---- Asks the server, in its era's way.
+--- Asks the server, by the rules of its protocol version.
 ---@async
 ---@param method string
 ---@param params? table
@@ -338,6 +338,13 @@ local function call_once(self, one, args, opts)
   return result, err
 end
 
+-- A result without the list that it has to have says nothing: it is no empty one.
+local function with_list(self, result, member, what)
+  local list = result[member]
+  if type(list) == "table" and (json.is_array(list) or next(list) == nil) then return result end
+  return nil, failed { code = "server", message = ("%s: %s has no list '%s'"):format(self.name, what, member) }
+end
+
 --- Calls a tool. What the tool itself says went wrong is a result with `isError`.
 ---@async
 ---@param name string
@@ -357,8 +364,8 @@ function Client:call(name, args, opts)
     result, err = call_once(self, one, args or {}, opts)
   end
   if not result then return nil, err end
-  result.content = type(result.content) == "table" and result.content or json.array {}
-  return result
+  if result.content == nil and result.structuredContent ~= nil then result.content = json.array {} end -- older servers leave it out then
+  return with_list(self, result, "content", ("the result of '%s'"):format(name))
 end
 
 -- ---- Resources and prompts -----------------------------------------------------------------
@@ -387,7 +394,8 @@ end
 function Client:read(uri)
   local result, err = self:ask("resources/read", { uri = uri }, { name = uri })
   if not result then return nil, err end
-  return type(result.contents) == "table" and result.contents or {}
+  result, err = with_list(self, result, "contents", "what it gives for a resource")
+  return result and result.contents, err
 end
 
 --- The prompts that it has, each with its `arguments`.
@@ -407,8 +415,7 @@ end
 function Client:prompt(name, args)
   local result, err = self:ask("prompts/get", { name = name, arguments = args }, { name = name })
   if not result then return nil, err end
-  result.messages = type(result.messages) == "table" and result.messages or {}
-  return result
+  return with_list(self, result, "messages", ("the prompt '%s'"):format(name))
 end
 
 --- How an argument of a prompt or a template may go on.

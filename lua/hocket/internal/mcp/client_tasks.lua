@@ -1,4 +1,4 @@
---- Calls of tools that a server goes on with as tasks: waited for as other calls are, by asking how they stand.
+--- Calls of tools that a server continues with as tasks: waited for as other calls are, by asking how they stand.
 ---
 ---     2026-07-28   the server answers a call with a handle where it likes; what it asks meanwhile is answered by tasks/update
 ---     2025-11-25   a tool says that it is called as a task alone; the result is fetched by tasks/result
@@ -10,7 +10,7 @@ local client_tasks = {}
 
 client_tasks.EXTENSION = "io.modelcontextprotocol/tasks"
 
---- Seconds that a task is waited for, and between two looks: what a server says, within these; looks in a row that may fail;
+--- Seconds that a task is awaited, and between two looks: what a server says, within these; looks in a row that may fail;
 --- questions of one task; bytes of what it says of itself.
 local MAX, SOONEST, LATEST, FAILURES, QUESTIONS, SAID = 3600, 0.05, 30, 5, 50, 500
 

@@ -110,7 +110,7 @@ local function part_of(one, version)
 end
 
 --- What a tool returned that is more than a text, as parts of an answer; nil where there is nothing of the kind in it.
----@param value any A text, hocket.image, hocket.file, or a list of these.
+---@param value any A text, hocket.image, hocket.file, or a list of them.
 ---@param version? string Of the protocol.
 ---@return table[]? parts
 ---@return hocket.Error?

@@ -1,5 +1,5 @@
 --- A server asks the person something in the middle of a call: through the questions of the run that has made it.
-local address_check = require "hocket.internal.base.address_check"
+local address_check = require "hocket.internal.base.http.address_check"
 local ask = require "hocket.ask"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
@@ -7,11 +7,12 @@ local runs = require "hocket.internal.run.run"
 local sanitize = require "hocket.internal.base.sanitize"
 local schema = require "hocket.schema"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
+local trim = require "hocket.internal.base.trim"
 
 local elicit = {}
 
--- The run that is meant: of the modern era whoever calls asks; before, a server says no more than that it asks, and only
--- where one call is under way it is known whose question this is.
+-- The run that a question belongs to. In the modern protocol the answer to a call contains it. A legacy server only
+-- sends it, so the run is known only while a single call is under way.
 local function context_of(entry)
   if runs.current() then return fiber.context() end
   local only
@@ -48,7 +49,7 @@ local function as_kind(text, field)
     return nil, kind == "integer" and "a whole number is expected" or "a number is expected"
   elseif kind == "array" then
     local list = json.array {}
-    for word in text:gmatch "[^,]+" do list[#list + 1] = word:match "^%s*(.-)%s*$" end
+    for word in text:gmatch "[^,]+" do list[#list + 1] = trim.both(word) end
     return list
   end
   return text

@@ -3,7 +3,7 @@
 ---
 ---     2026-07-28: no sessions. Every POST names version, method and what it is about in headers; closing the
 ---                 stream is the cancel; a stream that breaks is a request that is lost.
----     before:     a session id from the first answer on; a stream that breaks goes on with a GET from the last event; the
+---     before:     a session id from the first answer on; a stream that breaks continues with a GET from the last event; the
 ---                 server's own requests come on a GET's stream.
 local fiber = require "hocket.internal.core.fiber"
 local http = require "hocket.http"

@@ -1,6 +1,6 @@
---- MCP over HTTP as it was in 2024-11-05 ("HTTP+SSE"), for servers that know nothing newer: all that the server says comes on the
---- stream of one GET, whose first event names the address that messages are posted to.
-local address_check = require "hocket.internal.base.address_check"
+--- MCP over HTTP as it was in 2024-11-05 ("HTTP+SSE"), for servers that know nothing newer. All messages of the server come on the
+--- stream of one GET. Its first event names the address for posting messages.
+local address_check = require "hocket.internal.base.http.address_check"
 local fiber = require "hocket.internal.core.fiber"
 local sse = require "hocket.internal.mcp.sse"
 local system = require "hocket.internal.core.system"

@@ -5,9 +5,9 @@
 ---
 --- PKCE (S256) always; tokens and credentials belong to an issuer, and go to no other; `iss` in the answer is compared
 --- where it is there, and demanded where the server has promised it.
-local address_check = require "hocket.internal.base.address_check"
+local address_check = require "hocket.internal.base.http.address_check"
 local digest = require "hocket.internal.base.digest"
-local url_encoding = require "hocket.internal.base.url_encoding"
+local url_encoding = require "hocket.internal.base.http.url_encoding"
 local json = require "hocket.json"
 local metadata = require "hocket.internal.mcp.oauth_metadata"
 local system = require "hocket.internal.core.system"
@@ -179,7 +179,7 @@ end
 
 -- ---- Leave ---------------------------------------------------------------------------------
 
--- What is asked for: what the server has said that it needs, else all that there is, else nothing is said.
+-- What is asked for: what the server has said that it needs, else everything that there is, else nothing is said.
 local function scope_for(self, challenge, resource, server)
   local scope = challenge.scope
   if not scope and type(resource.scopes_supported) == "table" and #resource.scopes_supported > 0 then scope = table.concat(resource.scopes_supported, " ") end

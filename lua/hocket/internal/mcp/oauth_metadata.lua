@@ -1,5 +1,5 @@
 --- What a protected server and its authorization server say of themselves (RFC 9728, RFC 8414, OpenID Connect Discovery).
-local address_check = require "hocket.internal.base.address_check"
+local address_check = require "hocket.internal.base.http.address_check"
 local json = require "hocket.json"
 local failed = require("hocket.internal.core.system").error
 

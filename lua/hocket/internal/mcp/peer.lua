@@ -4,8 +4,8 @@
 ---        ^                                        │
 ---        └──── answer ── hear(message) <──────────┘──> on_notification, on_request
 ---
---- A request waits for `timeout` seconds without progress, and for `max` seconds in all. One that is cancelled, or out
---- of time, is told to the server, and a late answer is dropped. Ids are never used again. While the other side waits for
+--- A request waits for `timeout` seconds without progress, and for `max` seconds in all. One cancelled, or out
+--- of time, is reported to the server, and a late answer is dropped. Ids are never used again. While the other side waits for
 --- an answer of ours, of a person for example, no time of our requests passes.
 local idle_wait = require "hocket.internal.base.idle_wait"
 local fiber = require "hocket.internal.core.fiber"
@@ -118,7 +118,7 @@ function Peer:hear(text)
   return true
 end
 
---- A request could not be handed over: who waits for its answer is told.
+--- A request could not be handed over: whoever waits for its answer gets the error.
 ---@param id any
 ---@param err hocket.Error
 function Peer:fail(id, err)
@@ -128,7 +128,7 @@ function Peer:fail(id, err)
   call.fiber:wake()
 end
 
---- Nothing goes any more: whoever waits is told.
+--- Nothing goes any more: everybody who waits gets the error.
 ---@param err hocket.Error
 function Peer:shut(err)
   if self.closed then return end
@@ -167,7 +167,7 @@ local function wait(self, call, method)
   return nil, failed { code = "server", message = ("%s: %s"):format(self.name, call.err.message), rpc = call.err }
 end
 
--- Nobody waits any more. A server that works on it is told, in the words of its era.
+-- Nobody waits any more. A server that works on it is informed, in the words of its protocol version.
 local function drop(self, call)
   self.pending[call.id], self.by_token[call.id], self.count = nil, nil, self.count - 1
   if call.worker then call.worker:cancel() end -- closing its stream
@@ -199,7 +199,7 @@ local function with_meta(params, more)
   return copy
 end
 
--- Those that are about what both sides can, which older servers take to the letter.
+-- The ones that are about what both sides can, which older servers take to the letter.
 local agreeing = { initialize = true, ["server/discover"] = true }
 
 -- As far as a trace tells it: some of it is a model's.

@@ -25,14 +25,14 @@ protocol_version.VERSIONS = json.array { protocol_version.MODERN, table.unpack(p
 local known = {}
 for _, version in ipairs(protocol_version.VERSIONS) do known[version] = true end
 
---- The version that a client of before is answered with, which wants one: that, or the newest of its era.
+--- The version in the answer to a legacy client: the one that it wants, or the newest legacy one.
 ---@param wanted any
 ---@return string
 function protocol_version.answer(wanted)
   return wanted ~= protocol_version.MODERN and known[wanted] and wanted or protocol_version.LEGACY[1]
 end
 
---- What a request of the modern era has to say.
+--- The metadata that every modern request carries.
 ---@param client hocket.McpClient
 ---@return table
 function protocol_version.meta(client)
@@ -43,14 +43,14 @@ function protocol_version.meta(client)
   }
 end
 
--- The newest version that both know, of those that a server lists.
+-- The newest version that both know, of the ones that a server lists.
 local function common(list)
   for _, version in ipairs(type(list) == "table" and list or {}) do
     if version == protocol_version.MODERN then return version end
   end
 end
 
---- The version to go on with after a server has refused ours; nil: there is none of this era.
+--- The version to continue with after a server has refused ours; nil: there is none of this kind.
 ---@param err hocket.Error
 ---@return string?
 function protocol_version.other_version(err)
@@ -59,7 +59,7 @@ function protocol_version.other_version(err)
   return type(rpc.data) == "table" and common(rpc.data.supported) or nil
 end
 
--- Whether an error is one of the modern era: then the server is no legacy one.
+-- Whether only a modern server sends such an error.
 local function is_modern(err)
   local code = err.rpc and err.rpc.code
   return code == message.codes.unsupported_version or code == message.codes.missing_capability or code == message.codes.header_mismatch

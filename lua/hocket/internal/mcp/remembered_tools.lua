@@ -1,4 +1,4 @@
---- What servers' tools said of themselves when they were last used, so that a change is told: a description is what a model goes
+--- What servers' tools said of themselves when they were last used, so that a change is reported: a description is what a model goes
 --- by, and a server may change it once it is trusted. Kept as digests in the state directory.
 local canonical = require "hocket.internal.base.canonical"
 local state_file = require "hocket.internal.run.state_file"
@@ -29,7 +29,7 @@ end
 --- Compares a server's tools with what they were, and remembers them as they are.
 ---@param key string What makes the server that server.
 ---@param tools hocket.McpTool[]
----@return string[] changed Names of those that say something else than before; none the first time.
+---@return string[] changed Names of the ones that say something else than before; none the first time.
 function remembered_tools.compare(key, tools)
   local known, now, changed, differs = file:read(), digests_of(tools), {}, false
   key = system.digest(key):sub(1, 24)

@@ -124,14 +124,14 @@ end
 
 -- ---- Answers -------------------------------------------------------------------------------
 
--- What went wrong in here is told to whoever runs the server as well.
+-- What went wrong in here is reported to whoever runs the server as well.
 local function internal(err)
   local text = type(err) == "table" and err.message or tostring(err)
   system.log("error", "MCP: " .. text)
   return { code = codes.internal, message = "the server failed: " .. text }
 end
 
--- The end of a request; nobody is told of one that was cancelled.
+-- The end of a request; nobody learns of one that was cancelled.
 local function finish(self, request, result, err)
   if self.open[request.id] ~= request then return end
   self.open[request.id], self.count = nil, self.count - 1
@@ -174,7 +174,7 @@ local function wrong(code, text, data)
   return nil, { code = code, message = text, data = data, is_bad = true }
 end
 
--- What a request of the modern era says about itself.
+-- The metadata of a modern request.
 local function read_meta(request, meta)
   local version, can = meta[META .. "protocolVersion"], meta[META .. "clientCapabilities"]
   if type(version) ~= "string" then return wrong(codes.invalid_params, ("params._meta: '%sprotocolVersion' has to be a text"):format(META)) end
@@ -192,7 +192,7 @@ end
 
 local before_all = { initialize = true, ping = true }
 
--- Which era it is of, and what follows from that.
+-- Which protocol it belongs to, and what follows from that.
 local function read_era(self, request)
   local meta = type(request.params._meta) == "table" and request.params._meta or {}
   local token = meta.progressToken
@@ -345,7 +345,7 @@ function Connection:take_value(value, sink)
   return take_one(self, value, sink)
 end
 
---- The client is gone: all that it had under way ends.
+--- The client is gone: everything that it had under way ends.
 function Connection:close()
   if not self.server.connections[self] then return end
   self.server.connections[self] = nil

@@ -5,7 +5,7 @@
 ---
 --- Only this machine is listened to, and only who brings the token is let in. Host and Origin have to be of this machine, so that no page
 --- in a browser gets here by a name that it has made point to it.
-local admission = require "hocket.internal.base.admission"
+local admission = require "hocket.internal.base.http.admission"
 local protocol_version = require "hocket.internal.mcp.protocol_version"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
@@ -45,7 +45,7 @@ local function let_in(self, http)
     return refuse(self, http, 403, codes.invalid_request, "pages of other origins are not let in")
   end
   if not admission.token(http.headers, self.token) then
-    return refuse(self, http, 401, codes.invalid_request, "the token is missing, or another one", { ["www-authenticate"] = "Bearer" })
+    return refuse(self, http, 401, codes.invalid_request, "missing or wrong token (send Authorization: Bearer TOKEN)", { ["www-authenticate"] = "Bearer" })
   end
   if http.path:match "^[^?]*" ~= "/mcp" then return refuse(self, http, 404, codes.invalid_request, "there is nothing but /mcp") end
   return true
@@ -73,7 +73,7 @@ function Sink:send(text)
   if begin(self) and not self.over and not self.listener:write(self.id, event(text)) then self.over = true end
 end
 
--- What the status says of an error of the modern era.
+-- HTTP statuses for errors of the modern protocol.
 local statuses = {
   [codes.no_method] = 404, [codes.parse] = 400, [codes.invalid_request] = 400, [codes.header_mismatch] = 400,
   [codes.unsupported_version] = 400, [codes.missing_capability] = 400,
@@ -121,7 +121,7 @@ local function new_sink(self, http, modern, more)
   return sink
 end
 
--- A request that may wait: its client going is heard, and it shows that it is alive.
+-- A request that may wait: its client going is noticed, and it shows that it is alive.
 local function attend(self, http, sink, on_gone)
   if sink.over then return end
   local alive = fiber.spawn_under(self.owner, keep_alive, sink)
@@ -139,7 +139,8 @@ local function attend(self, http, sink, on_gone)
   end
 end
 
--- ---- The modern era ----------------------------------------------------------------------------
+-- ---- The modern protocol
+-- ----------------------------------------------------------------------------
 
 -- A header's own text: =?base64?…?= stands for what a header cannot hold.
 local function plain(value)
@@ -166,7 +167,7 @@ local function mismatch(self, http, value)
   local params = type(value.params) == "table" and value.params or {}
   local meta = type(params._meta) == "table" and params._meta or {}
   local version = meta[META .. "protocolVersion"]
-  if version == nil then return nil end -- it is no message of this era at all, which is told
+  if version == nil then return nil end -- it is no message of this version at all, which is reported
   if http.headers["mcp-protocol-version"] ~= version then return "MCP-Protocol-Version" end
   if value.id == nil then return nil end
   if http.headers["mcp-method"] ~= value.method then return "Mcp-Method" end
@@ -384,7 +385,7 @@ end
 --- Serves on a port of this machine until the running fiber is cancelled.
 ---@async
 ---@param server hocket.McpServer_
----@param options {port?: integer, token?: string|false, on_listen?: fun(url: string, token?: string)} token: false for none, nil for one that is made.
+---@param options {port?: integer, token?: string|false, on_listen?: fun(url: string, token?: string)} token: false for none, nil for one made.
 ---@return nil
 ---@return hocket.Error?
 function server_http.serve(server, options)

@@ -152,7 +152,8 @@ local function complete(self, request)
   return { completion = { values = shown, total = #values, hasMore = #values > MAX_VALUES } }
 end
 
--- ---- Hearing of changes ------------------------------------------------------------------------
+-- ---- Subscribing to changes
+-- ------------------------------------------------------------------------
 
 local function subscribe(on)
   return function(self, request)

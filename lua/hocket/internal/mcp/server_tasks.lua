@@ -1,5 +1,5 @@
---- Calls that take long, as tasks (the extension io.modelcontextprotocol/tasks of 2026-07-28): a client that says that it knows them
---- gets a handle in place of an answer, asks how it stands, answers what is asked meanwhile, and takes the result from there.
+--- Long calls as tasks (the extension io.modelcontextprotocol/tasks of 2026-07-28). A client that supports tasks gets a handle
+--- instead of an answer. With it, the client polls the state, answers questions, and takes the result.
 ---
 ---     tools/call ──> working ──> completed | failed | cancelled        for an hour after it has ended
 ---                     │    ^

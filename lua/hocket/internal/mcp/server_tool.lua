@@ -17,7 +17,7 @@ local MAX_DESCRIPTION = 4096
 
 -- ---- Names and descriptions ----------------------------------------------------------------
 
--- 64 characters that all providers take; what was cut or changed is told apart by a digest.
+-- 64 characters that all providers take; what was cut or changed is kept apart by a digest.
 local function name_of(def, name)
   local plain = ("%s__%s"):format(def.name, name:gsub("[^%w_-]", "_"))
   if #plain <= 64 and not name:find "[^%w_-]" then return plain end

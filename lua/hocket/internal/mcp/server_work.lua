@@ -1,7 +1,7 @@
 --- What a server works at for one request: a call, a resource, a prompt. Whoever does it can tell how far it is, log, and ask
 --- the client something in the middle of it.
 ---
----     legacy   a question is a request to the client, which is waited for
+---     legacy   a question is a request to the client, which is awaited
 ---     modern   the request is answered with the question and a state; the work is parked, and goes on when the request comes
 ---              back with both
 ---
@@ -110,7 +110,7 @@ local function cannot(method, mode)
   return nil, failed { code = "unsupported", message = text, rpc = { code = codes.missing_capability, message = text, data = { requiredCapabilities = required } } }
 end
 
--- Modern: it is told with the answer to the request, and waits for that to come back.
+-- Modern: the answer to the request has the question; it waits for the client to send the request again.
 local function ask_by_answer(self, method, params, name)
   self.n_asks = self.n_asks + 1
   local key = name and not self.asks[name] and not self.asked[name] and name or "q" .. self.n_asks
@@ -123,7 +123,7 @@ local function ask_by_answer(self, method, params, name)
   return question.answer
 end
 
---- Asks the client, in its era's way.
+--- Asks the client, by the rules of its protocol version.
 ---@async
 ---@param method "elicitation/create"|"sampling/createMessage"|"roots/list"
 ---@param params? table
@@ -284,7 +284,7 @@ local function await(self, request)
         request.work = nil
         return task
       end
-      due = nil -- too many: it is waited for
+      due = nil -- too many: it is awaited
     end
     if not self.done then fiber.park(due and math.max(due - fiber.now(), 0.001) or nil) end
   end
@@ -299,7 +299,7 @@ local function new(request)
   }, Work)
 end
 
--- It ends however it ends: whoever waits is told.
+-- However it ends, whoever waits is woken.
 local function run(self, fn)
   local over <close> = setmetatable({}, { __close = function()
     self.done = true
@@ -314,7 +314,8 @@ local function run(self, fn)
   end
 end
 
--- Seconds after which a call becomes a task. Who wants to hear how far it is goes on hearing that, where it may.
+-- Seconds after which a call becomes a task. A client that wants progress keeps getting it, where the protocol
+-- allows that.
 local function patience_of(long, request)
   if not long or not tasks.is_known_to(request) then return nil end
   if long == "required" then return 0 end

@@ -1,6 +1,7 @@
 --- The MCP servers of a host: one connection for each server and configuration, made when it is first needed and shared
 --- by all agents; made again when it was lost, after growing pauses.
 local client = require "hocket.internal.mcp.client"
+local core_fs = require "hocket.internal.core.fs"
 local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.fs"
 local json = require "hocket.json"
@@ -9,6 +10,7 @@ local system = require "hocket.internal.core.system"
 local failed = system.error
 
 local runs = require "hocket.internal.run.run"
+local trim = require "hocket.internal.base.trim"
 local sanitize, truncate = require "hocket.internal.base.sanitize", require "hocket.internal.base.truncate"
 local elicit = lazy "hocket.internal.mcp.elicit"
 local oauth = lazy "hocket.internal.mcp.oauth"
@@ -17,7 +19,7 @@ local tokens = lazy "hocket.internal.mcp.oauth_tokens"
 
 local servers = {}
 
---- Seconds before the n-th try after a failure; the last one for all that follow.
+--- Seconds before the n-th try after a failure; the last one for every later try.
 local PAUSES = { 0, 1, 2, 5, 10, 30, 60 }
 --- Seconds that an agent waits for such a pause to end; a longer one is an error at once.
 local PATIENCE = 5
@@ -69,7 +71,7 @@ function servers.expand(def)
     out[key] = value
     return value ~= nil
   end
-  for _, key in ipairs { "command", "url", "cwd" } do
+  for _, key in ipairs { "command", "url", "cwd", "env_file" } do
     if def[key] and not fill(key, expand) then return nil, err end
   end
   for _, key in ipairs { "args", "env", "headers" } do
@@ -92,11 +94,44 @@ local function environment(env)
   return list
 end
 
--- A path is meant from the file that says it; a name is looked for in the PATH.
+local function beside(path, file)
+  return (file and file:match "^(.*)/[^/]*$" or ".") .. "/" .. path
+end
+
+-- A path is meant from the file that says it; a name is searched for in the PATH.
 local function place(path, file)
   if path:sub(1, 1) == "/" then return path end
-  local dir = file and file:match "^(.*)/[^/]*$" or "."
-  return fs.real(dir .. "/" .. path)
+  return fs.real(beside(path, file))
+end
+
+--- Bytes of a file of variables.
+local ENV_BYTES = 64 << 10
+
+-- "export NAME='a value'  # why" ──> NAME, a value
+local function variable_of(line)
+  local name, value = line:match "^%s*([%a_][%w_]*)%s*=%s*(.*)$"
+  if not name then name, value = line:match "^%s*export%s+([%a_][%w_]*)%s*=%s*(.*)$" end
+  if not name then return nil end
+  return name, value:match '^"([^"]*)"' or value:match "^'([^']*)'" or trim.right((value:gsub("%s#.*$", "")))
+end
+
+-- The environment with what its file adds.
+local function with_file(def)
+  if not def.env_file then return def.env end
+  local path = place(def.env_file, def.file)
+  local text, err = nil, nil
+  if path then text, err = core_fs.read(path, ENV_BYTES) end -- in no log: it holds keys
+  if not text then
+    local why = err and err.message or "there is no file " .. beside(def.env_file, def.file)
+    return nil, failed { code = "not_found", message = ("MCP server '%s': its envFile %s cannot be read: %s"):format(def.name, def.env_file, why) }
+  end
+  local env = {}
+  for line in text:gsub("^\239\187\191", ""):gmatch "[^\r\n]+" do
+    local name, value = variable_of(line)
+    if name and not value:find "%c" then env[name] = value end
+  end
+  for name, value in pairs(def.env) do env[name] = value end
+  return env
 end
 
 local function process_of(def)
@@ -104,13 +139,15 @@ local function process_of(def)
   if not cwd then return nil, failed { code = "not_found", message = ("MCP server '%s': there is no folder %s"):format(def.name, def.cwd or ".") } end
   local command = def.command:find("/", 1, true) and place(def.command, def.file) or def.command
   if not command then return nil, failed { code = "not_found", message = ("MCP server '%s': there is no program %s"):format(def.name, def.command) } end
-  return { argv = { command, table.unpack(def.args) }, env = environment(def.env), cwd = cwd, sandbox = "limits", network = true, sockets = true }
+  local env, unreadable = with_file(def)
+  if not env then return nil, unreadable end
+  return { argv = { command, table.unpack(def.args) }, env = environment(env), cwd = cwd, sandbox = "limits", network = true, sockets = true }
 end
 
 -- ---- Connections ---------------------------------------------------------------------------
 
 local function key_of(def)
-  return json.encode { name = def.name, command = def.command, args = json.array(def.args), env = def.env, cwd = def.cwd and place(def.cwd, def.file), url = def.url, headers = def.headers,
+  return json.encode { name = def.name, command = def.command, args = json.array(def.args), env = def.env, env_file = def.env_file and place(def.env_file, def.file), cwd = def.cwd and place(def.cwd, def.file), url = def.url, headers = def.headers,
     roots = def.roots and json.array(def.roots), sampling = def.sampling or nil }
 end
 
@@ -178,10 +215,10 @@ local function wake_all(entry)
   for waiting in pairs(entry.waiting) do waiting:wake() end
 end
 
---- Bytes of what a server logs that are told, and how often while one call is under way.
+--- Bytes of what a server logs that are reported, and how often while one call is under way.
 local LOGGED, LOGS = 1000, 100
 
--- What a server logs in the middle of a call is told in the run that has made it.
+-- What a server logs in the middle of a call is reported in the run that has made it.
 local function log(entry, def, params)
   local run, agent, op = elicit.caller(entry)
   entry.logs = (entry.logs or 0) + 1

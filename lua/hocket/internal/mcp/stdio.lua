@@ -3,6 +3,7 @@
 local fiber = require "hocket.internal.core.fiber"
 local script_env = require "hocket.internal.base.lazy" "hocket.internal.base.script.env"
 local failed = require("hocket.internal.core.system").error
+local trim = require "hocket.internal.base.trim"
 
 local stdio = {}
 
@@ -19,7 +20,7 @@ Stdio.__index = Stdio
 
 -- The end of its standard error, as one line for a message.
 local function last_words(program)
-  local text = program:stderr():gsub("%c+", " "):gsub("^%s+", ""):gsub("%s+$", "")
+  local text = trim.both((program:stderr():gsub("%c+", " ")))
   if text == "" then return "" end
   return ": " .. (#text > 400 and "…" .. text:sub(-400) or text)
 end

@@ -1,4 +1,4 @@
---- Tools that are too many to be shown: the model gets one tool that finds them by words, and then those that it has found.
+--- Tools that are too many to be shown: the model gets one tool that finds them by words, and then the ones that it has found.
 local tool = require "hocket.tool"
 local truncate = require "hocket.internal.base.truncate"
 
@@ -55,7 +55,7 @@ local function names(list)
   return truncate(table.concat(all, ", "), NAMES, " …")
 end
 
--- Gives the session those that it does not have yet.
+-- Gives the session the ones that it does not have yet.
 local function give(session, found)
   for _, one in ipairs(found) do
     if not session.permissions:tool(one.name) then session:give(one) end

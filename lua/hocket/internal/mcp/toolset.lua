@@ -1,5 +1,5 @@
 --- The tools of all MCP servers that an agent names. Where a server changes them while the agent is at work it has the new ones from
---- the next turn on, and hears of those that are gone when it calls them.
+--- the next turn on, and learns of the ones that are gone when it calls them.
 ---
 --- What a server offers is in the log of a run that is kept: a replay needs no server, and goes by what there was.
 local canonical = require "hocket.internal.base.canonical"
@@ -54,9 +54,9 @@ servers.check = check_again
 ---@class hocket.McpGathering
 ---@field all hocket.Tool[] That it is shown.
 ---@field later hocket.Tool[] That it can find.
----@field servers {def: hocket.McpServer, state: string}[] Those that tell of changes.
+---@field servers {def: hocket.McpServer, state: string}[] The ones that tell of changes.
 ---@field allowed? table<string, boolean> What its callers grant.
----@field again boolean What is left out was told before.
+---@field again boolean What is left out was reported before.
 ---@field warn fun(message: string)
 
 -- ---- What a server offers ------------------------------------------------------------------
@@ -109,7 +109,7 @@ end
 
 -- What the agent's file and the file of servers say, both.
 local function is_wanted(def, name)
-  return (not def.tools or is_one_of(def.tools, name)) and (not def.include or is_one_of(def.include, name)) and not (def.exclude and is_one_of(def.exclude, name))
+  return (not def.only or is_one_of(def.only, name)) and (not def.tools or is_one_of(def.tools, name)) and (not def.include or is_one_of(def.include, name)) and not (def.exclude and is_one_of(def.exclude, name))
 end
 
 -- Whether callers grant it; by its name: then it is shown, although others are looked for.
@@ -151,7 +151,7 @@ local function take_offers(self, def, offer)
   if offer.prompts and asks_for_prompts then self.all[#self.all + 1] = offers.tool("prompts", def, connected) end
 end
 
--- Where the agent's file names a server that there is not, that place is told.
+-- Where the agent's file names a server that does not exist, the error names that place.
 local function at_name(agent, named, err)
   for i, one in ipairs(named.by_name and agent.mcp or {}) do
     if one == named then err.message = at_key(agent, ("/mcp/%d"):format(i - 1), err.message) end
@@ -256,7 +256,7 @@ local function compare(before, now)
   return any and difference
 end
 
--- Those that the session gets: what is shown, and what it had found. No name of another tool is taken.
+-- The ones that the session gets: what is shown, and what it had found. No name of another tool is taken.
 local function for_session(session, self, before)
   local list, seen = {}, {}
   local function add(one, there)
@@ -273,7 +273,7 @@ local function for_session(session, self, before)
   return list
 end
 
--- Those that it loses, and why.
+-- The ones that it loses, and why.
 local function gone_from(session, before, names)
   local gone = {}
   for _, name in ipairs(names) do

@@ -27,7 +27,7 @@ end
 
 -- ---- Limits as tables -----------------------------------------------------------------------
 
----@class hocket.Budget What an agent and all that it calls may use. Zero means zero.
+---@class hocket.Budget What an agent and everything that it calls may use. Zero means zero.
 ---@field turns? integer Model calls.
 ---@field tool_calls? integer
 ---@field tokens? integer In and out.
@@ -173,6 +173,16 @@ local function top_up_all(run, tokens, max_output, price_in, price_out)
   top_up(run, "turns", 2)
   top_up(run, "tokens", tokens + output)
   if price_in then top_up(run, "cost", (tokens * price_in + output * price_out) / 1e6) end
+end
+
+--- Whether any limit holds for the calls of an account. A run that has to warn where none does, warns (see runner/run_target.lua).
+---@param run hocket.Run
+---@param id integer
+---@return boolean
+function account.is_limited(run, id)
+  if run.accounts:matters(id) then return true end
+  if run.unlimited then run.unlimited() end
+  return false
 end
 
 --- Asks for a model call, and waits while others' calls hold what it needs.

@@ -63,6 +63,17 @@ function asker.vary(request, changes)
   return asker.prepare(changes, request.on_delta or nil)
 end
 
+--- The same request with another choice of tools. It is made once for each choice: the turns of a pattern make the same again and again.
+---@param request hocket.Request
+---@param choice string
+---@return hocket.Request
+function asker.choosing(request, choice)
+  local known = request.choosing or {}
+  request.choosing = known
+  known[choice] = known[choice] or asker.vary(request, { tool_choice = choice })
+  return known[choice]
+end
+
 ---@class hocket.Asker Who asks: what its calls have in common, and how the last one went.
 ---@field request hocket.Request What it asks with; may be another for each call.
 ---@field emit fun(type: string, payload: table)

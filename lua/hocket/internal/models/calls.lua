@@ -201,6 +201,12 @@ local function call_chain(chain, history, asker)
   return nil, err or system.error { code = "invalid", message = "no model is named" }
 end
 
+-- What was given up before anybody was asked comes first.
+local function add_given_up(asker, given_up)
+  local list, after = { table.unpack(given_up) }, asker.fallbacks or {}
+  asker.fallbacks = table.move(after, 1, #after, #list + 1, list)
+end
+
 --- Sends a conversation, and waits until a reply has come: the call that has it. It is in the history
 --- when it was accepted.
 ---@async
@@ -213,7 +219,11 @@ function calls.ask(asker, model, history)
   local held <close> = asker.hold and asker or nil
   local timeout = asker.request.timeout
   if timeout or asker.deadline then asker.deadline = timeout and fiber.now() + timeout or false end
-  if not model.handle or model.fallbacks then return call_chain(chain_of(model), history, asker) end
+  if not model.handle or model.fallbacks then
+    local call, err = call_chain(chain_of(model), history, asker)
+    if call and model.given_up then add_given_up(asker, model.given_up) end
+    return call, err
+  end
   local call, err = call_model(model, history, asker)
   if not call then return nil, explain.failure(model, err) end
   return call
@@ -246,7 +256,7 @@ end
 local function admit(asker, model, history)
   local run = asker.run
   local one = model.handle and model or chain_of(model)[1]
-  if not run or not one or not run.accounts:matters(asker.account) then return nil end
+  if not run or not one or not account.is_limited(run, asker.account) then return nil end
   local verdict, hold, cap = account.ask(run, asker.account, name_of(one), history, asker.request.spec, true)
   if not verdict then return hold end
   asker.hold = hold

@@ -32,7 +32,7 @@ local DAY = 86400
 ---@field calls? integer
 ---@field tz string
 
--- ---- What there is ------------------------------------------------------------------------------
+-- ---- What exists ------------------------------------------------------------------------------
 
 local known = {}
 
@@ -137,7 +137,7 @@ local function needs(kind, tokens, request, price_in, price_out)
   return least + math.ceil(answer * price_out * of_million), least
 end
 
--- A store that is away for a moment is waited for, as the run's log is. What it was told may have been done.
+-- A store that is away for a moment is awaited, as the run's log is. It may have done what it was asked.
 local function patient(ask, what)
   local pause = FIRST_TRY
   while true do
@@ -154,7 +154,7 @@ local function draw(self, kind, spec)
   return patient(store.draw, spec)
 end
 
--- Until it is lent, or there is nothing that anybody could give back.
+-- Waits until the amount is granted, or until nobody holds anything to give back.
 local function lend(self, kind, want, least)
   local pause = FIRST_TRY
   want, least = math.min(want, MOST), math.max(math.min(least, MOST), 1)

@@ -105,7 +105,7 @@ local function make(one, history, asker, how)
   return result, result.reply and call or nil
 end
 
--- The reply is there again, and is told in one piece.
+-- The reply is there again, and is reported in one piece.
 local function recall(asker, one, history, request, result)
   local call, err = core.recall(one.handle, history, request.handle, one.name, nil, nil, nil, nil, nil, one.id and prices.priced(one.id), result.reply)
   if not call then error(err, 0) end
@@ -183,7 +183,7 @@ local function may_be_put_away(run)
   return run.options.park == true
 end
 
---- Returns as calls.lua's own attempt does. Where nobody waits for the run, one that is refused for today goes on tomorrow, or when
+--- Returns as calls.lua's own attempt does. Where nobody waits for the run, one refused for today goes on tomorrow, or when
 --- there is more, also when somebody does by then.
 ---@async
 ---@param asker hocket.Asker

@@ -1,9 +1,10 @@
---- Keys that a program gives (`key_command`): Entra, ADC, any broker of tokens. It is run when the first call needs a key, with
---- an argument list and no shell, once for all that wait; its key is kept in memory until it is over, and renewed before. What it prints is in
---- no log, event or error. It has no terminal to ask at: who has to sign in does that before.
+--- Keys that a program gives (`key_command`): Entra, ADC, any broker of tokens. It runs when the first call needs a key, without a shell, once for
+--- all waiting calls. Its key stays in memory until it expires, and is renewed before. Its output is in no log, event or error. It has no terminal:
+--- people sign in before.
 ---
---- It prints the key alone, on one line; or JSON that holds it: `accessToken`, `access_token`, `token`, `key`, also inside of `status` or
---- `credential`, with `expires_in`, `expires_on`, `expirationTimestamp` and the like; or AccessKeyId and SecretAccessKey, as AWS has it.
+--- It prints only the key, on one line; or JSON with `accessToken`, `access_token`, `token` or `key`, also inside of `status` or
+--- `credential`. `expires_in`, `expires_on`, `expirationTimestamp` and the like are read, too. For AWS it prints AccessKeyId and
+--- SecretAccessKey.
 local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.internal.core.fs"
 local isotime = require "hocket.internal.base.isotime"
@@ -11,6 +12,7 @@ local json = require "hocket.json"
 local machine_policy = require "hocket.internal.models.machine_policy"
 local system = require "hocket.internal.core.system"
 local script_env = require "hocket.internal.base.lazy" "hocket.internal.base.script.env"
+local trim = require "hocket.internal.base.trim"
 local failed = system.error
 
 local key_command = {}
@@ -89,7 +91,7 @@ end
 
 -- {key, id?, token?, left?}; or nil and what is wrong, in words that repeat nothing.
 local function read(text)
-  text = text:gsub("^%s+", ""):gsub("%s+$", "")
+  text = trim.both(text)
   if text == "" then return nil, "printed nothing" end
   local value = text:find "^{" and json.decode(text)
   if type(value) == "table" then

@@ -28,8 +28,8 @@ local SMALLEST, MODELS = 256, 200
 -- By `owned_by` of a list of models.
 local owners = { llamacpp = "llama.cpp", vllm = "vLLM", sglang = "SGLang", library = "Ollama", organization_owner = "LM Studio", ["organization-owner"] = "LM Studio" }
 
---- How each is spoken to where its provider's declaration says nothing else (see providers.lua), and how a call can be forced: "words":
---- `required` is known, and the name of a tool is not; false: neither is.
+--- The protocol of each server, unless its provider's declaration names another one (see providers.lua), and how a call can be forced.
+--- "words": the server knows `required`, but not a tool's name. false: it knows neither.
 local one_form = { top_k = true, max_tokens_field = "max_tokens" }
 local kinds = {
   ["llama.cpp"] = { traits = one_form, schema_with_tools = false, choice = "words" },
@@ -150,8 +150,8 @@ function known_server.ask(def, base, key)
   return server
 end
 
---- Whether a provider at this base URL may be one of them: it is on this machine or in this network, or its address was given by hand, and it
---- is none of the hosted ones.
+--- Whether a provider at this base URL may be such a server: it is on this machine or in this network, or its address was given by hand.
+--- Hosted providers never are.
 ---@param def hocket.Provider
 ---@param base string
 ---@return boolean

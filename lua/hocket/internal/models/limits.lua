@@ -16,7 +16,7 @@ function limits.sandbox(a, b)
   return rank[b] >= rank[a] and b or a
 end
 
---- What a level asks of this machine, without what it makes weaker: walls, and no certain ones.
+--- What a level demands of this machine: a sandbox, but no particular one.
 ---@param level? string
 ---@return string?
 function limits.demand(level)
@@ -33,7 +33,7 @@ end
 local function is_all(option) return option == true or option == "all" end
 local function is_none(option) return option == false or option == "none" end
 
---- What both let a command reach: of named hosts those that both name alike.
+--- What both let a command reach: of named hosts the ones that both name alike.
 ---@param a any As the option `network`.
 ---@param b any
 ---@return any

@@ -15,6 +15,7 @@ local machine_policy = {}
 ---@class hocket.MachinePolicy
 ---@field approve? string[][] Layers of words as behind --approve; each binds.
 ---@field sandbox? string
+---@field sandbox_paths? string[]
 ---@field network? any
 ---@field hosts? string[][] Lists of patterns: each has to have the host.
 ---@field trust? "ask"|"none"|string[]
@@ -39,7 +40,7 @@ local replaced = false
 
 --- Reads what holds from now on: texts one after the other, of which each only narrows the one before.
 ---@param list {name: string, text: string}[]
----@param again? boolean In the place of those that the host was opened with.
+---@param again? boolean In the place of the ones that the host was opened with.
 ---@param read? fun(text: string, file: string): hocket.MachinePolicy?, string? policy_file.read unless given.
 ---@return true?
 ---@return string? wrong
@@ -167,6 +168,28 @@ end
 function machine_policy.sandbox(run)
   local policy = of(run)
   return policy and policy.sandbox
+end
+
+local function is_below_one(path, folders)
+  for _, folder in ipairs(folders) do
+    if policy_file.is_below(path, folder) then return true end
+  end
+  return false
+end
+
+--- What a variable opens to programs: of HOCKET_SANDBOX_READ, _WRITE or _SOCKETS the absolute paths, as far as a policy lets it.
+---@param text? string Paths, separated by colons.
+---@param run? hocket.Run
+---@param real fun(path: string): string? A path without links; nil: it is not there.
+---@return string[]
+function machine_policy.opened(text, run, real)
+  local policy, list = of(run), {}
+  local folders = policy and policy.sandbox_paths
+  for path in (text or ""):gmatch "[^:]+" do
+    local place = path:sub(1, 1) == "/" and (folders and real(path) or not folders and path)
+    if place and (not folders or is_below_one(place, folders)) then list[#list + 1] = place end
+  end
+  return list
 end
 
 --- Where commands may go, of what a run lets them.

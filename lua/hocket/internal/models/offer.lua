@@ -6,10 +6,10 @@ local providers = require "hocket.providers"
 
 local offer = {}
 
---- Why there is no list yet; seconds that it is waited for, at most.
+--- Why there is no list yet; seconds that it is awaited, at most.
 local LOADING, PATIENCE = "it loads its model", 600
 
---- Names that are told, at most, and bytes of one and of the whole answer.
+--- Names that are reported, at most, and bytes of one and of the whole answer.
 local SHOWN, NAME, BODY = 20, 120, 4 << 20
 
 -- Where each protocol has its list, who asks, how an entry of it is called, and where it says how many tokens it takes and answers.

@@ -50,6 +50,7 @@ end
 local keys = {
   approve = { "a word as behind --approve, or a list of them", list_of_words },
   sandbox = { "best, required, landlock or bubblewrap", function(v) return levels[v] and v or nil end },
+  sandbox_paths = { "a list of folders", absolute },
   network = { "all, none, or hosts", function(v)
     if v == "all" or v == "none" then return v end
     local list = words(v)
@@ -112,6 +113,9 @@ function policy_file.read(text, file)
   end
   local ok, wrong = read_all(keys, values, line_below "/", file, made)
   if not ok then return nil, wrong end
+  if made.sandbox and made.sandbox ~= "best" and made.sandbox ~= "limits" and not made.sandbox_paths then -- no variable opens what it closes
+    made.sandbox_paths, made.from.sandbox_paths = {}, made.from.sandbox
+  end
   local serve = made.serve
   made.serve, made.from.serve = nil, nil
   if serve then
@@ -148,6 +152,11 @@ local function both_folders(a, b)
   return list
 end
 
+local function both_paths(a, b)
+  if not a or not b then return a or b end
+  return both_folders(a, b)
+end
+
 local function both_trusts(a, b)
   if a == nil or b == nil then
     if a == nil then return b end
@@ -176,7 +185,7 @@ local function only(a, b)
 end
 
 local joins = {
-  approve = both_lists, hosts = both_lists, models = both_lists, providers = both_lists, listen = both_lists, sandbox = limits.sandbox, network = limits.network, trust = both_trusts,
+  approve = both_lists, hosts = both_lists, models = both_lists, providers = both_lists, listen = both_lists, sandbox = limits.sandbox, sandbox_paths = both_paths, network = limits.network, trust = both_trusts,
   budget = limits.budget, max_turns = limits.least, timeout = limits.least, jobs = limits.least, retention_days = limits.least, key_commands = both_programs, no_token = only, all_runs = only,
 }
 

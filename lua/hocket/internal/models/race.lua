@@ -4,7 +4,7 @@
 ---     call ──┤             cancelled, down to the socket
 ---     call ──┘             cancelled
 ---
---- A call of these asks with the same history; what it says goes there only when it has won.
+--- Each call asks with the same history; what it says goes there only when it has won.
 local calls = require "hocket.internal.models.calls"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
@@ -17,7 +17,7 @@ local function ask_beside(one, history, request, emit)
   return { asker = asker, call = call }
 end
 
--- The sockets of those that have not won are closed.
+-- The sockets of the ones that have not won are closed.
 local function first_of(tasks)
   local won, failure = flow.any(tasks)
   if not won then return nil, failure end
@@ -34,7 +34,7 @@ function race.run(spec)
   return first_of(tasks)
 end
 
--- Those that wait for their time, and how many calls have failed: each failure calls the next one.
+-- The ones that wait for their time, and how many calls have failed: each failure calls the next one.
 local function next_in_line()
   local waiting, failed = {}, 0
   local line = {}

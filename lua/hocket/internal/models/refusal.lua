@@ -2,23 +2,33 @@
 --- knows: "Unsupported value: 'temperature' does not support 0.4 with this model", "Invalid schema for function 'f'".
 --- After a refusal this call, and all later ones to the same model, leave it out. A warning says so once.
 local askers = require "hocket.internal.models.asker"
+local edition = require "hocket.internal.base.edition"
 local json = require "hocket.json"
 
 local refusal = {}
 
 -- How errors say that it is the setting, and not its value.
-local signs = { "unsupported", "not support", "cannot both", "deprecated", "unrecognized", "not permitted", "unknown" }
+local signs = { "unsupported", "not support", "cannot both", "deprecated", "unrecognized", "not permitted", "unknown", "incompatible", "may not be" }
 
 -- Where two exclude each other the one that stands first here goes.
-local names = { "top_p", "top_k", "temperature", "seed", "stop" }
+local names = { "top_p", "top_k", "temperature", "seed", "stop", "tool_choice" }
+
+-- Runs of the first two editions know only so many of both: a call that failed in their logs is not made again.
+local FORMER_SIGNS, FORMER_NAMES = 7, 5
+
+-- Without a tool_choice the model may call tools, so this one stays.
+local function must_stay(name, value)
+  return name == "tool_choice" and value == "none"
+end
 
 -- The settings of a request that an error is about. What reasoning is called differs most, and other errors
 -- speak of "reasoning models".
 local function find(spec, message)
-  local text, found, said = message:lower():gsub("_", ""), {}, false
-  for _, sign in ipairs(signs) do said = said or text:find(sign, 1, true) end
-  for _, name in ipairs(said and names or {}) do
-    if spec[name] and text:find("%f[%w]" .. name:gsub("_", "")) then found[#found + 1] = name end
+  local text, found, said, is_former = message:lower():gsub("_", ""), {}, false, edition.here() < 3
+  for i = 1, is_former and FORMER_SIGNS or #signs do said = said or text:find(signs[i], 1, true) end
+  for i = 1, not said and 0 or is_former and FORMER_NAMES or #names do
+    local name = names[i]
+    if spec[name] and not must_stay(name, spec[name]) and text:find("%f[%w]" .. name:gsub("_", "")) then found[#found + 1] = name end
   end
   if said and spec.reasoning and not found[1] and (text:find "reasoning" or text:find "thinking" or text:find "effort") then
     return { "reasoning" }
@@ -51,13 +61,17 @@ local function find_tool(spec, message)
   end
 end
 
--- One that is declared otherwise is another one.
-local function without_tools(text, gone)
+-- One declared otherwise is another one. None that is left out is forced.
+local function leave_tools_out(spec, gone)
   local left = {}
-  for _, tool in ipairs(json.decode(text)) do
-    if not gone[json.encode(tool)] then left[#left + 1] = tool end
+  for _, tool in ipairs(json.decode(spec.tools)) do
+    if not gone[json.encode(tool)] then
+      left[#left + 1] = tool
+    elseif tool.name == spec.tool_choice and edition.here() >= 3 then
+      spec.tool_choice = nil
+    end
   end
-  return #left > 0 and json.encode(json.array(left)) or nil
+  spec.tools = #left > 0 and json.encode(json.array(left)) or nil
 end
 
 local function count(set)
@@ -118,9 +132,9 @@ function refusal.without(models, one, request)
   if not known.requests[request] then
     local spec = {}
     for name, value in pairs(request.spec) do
-      if not known.fields[name] then spec[name] = value end
+      if not known.fields[name] or must_stay(name, value) then spec[name] = value end
     end
-    if next(known.tools) and spec.tools then spec.tools = without_tools(spec.tools, known.tools) end
+    if next(known.tools) and spec.tools then leave_tools_out(spec, known.tools) end
     if not spec.tools then spec.tool_choice = nil end
     known.requests[request] = askers.prepare(spec, request.on_delta or nil)
   end

@@ -111,7 +111,7 @@ local function form_of(one, tool)
   return form[1](tool.options)
 end
 
--- Gemini is told that both kinds of tools are meant.
+-- Gemini needs a member of its own when a request has both kinds of tools.
 local function extra_of(one, spec)
   if one.protocol ~= "gemini" or not spec.tools then return spec.extra end
   local extra = spec.extra and json.decode(spec.extra) or {}

@@ -1,11 +1,11 @@
---- Limits of one place and key that all processes with the same store have together: requests and tokens in a minute, calls at
---- once, and how long a provider wants to be left alone. A fiber for each draws them from the store and grants them to the
---- process's own limiter, some at a time, so that the store is asked some times a second and not for each call.
+--- Limits of one place and key that all processes with the same store share: requests and tokens in a minute, calls at once,
+--- and a provider's pause. A fiber for each limit draws from the store and grants to the process's own limiter. It draws
+--- several at a time, so the store is asked some times a second and not for each call.
 ---
 ---     short ──> look: who waits, what is left ──> draw ──> grant ──> …  a second later what is not used is given back
 ---
---- What a process has that is killed comes back by time: a rate refills, places are lent for LEASE seconds. Nothing is asked while no
---- call is made; a replay makes none.
+--- The share of a killed process comes back with time: a rate refills, places have a lease of LEASE seconds. Nothing is asked while
+--- no call is made; a replay makes none.
 local fiber = require "hocket.internal.core.fiber"
 local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
@@ -15,6 +15,8 @@ local shared_limits = {}
 --- Seconds: places without a word of their holder; between two looks; that what is drawn at once is to last; at most
 --- between two tries.
 local LEASE, TICK, AHEAD, RETRY = 10, 1, 0.25, 0.25
+--- Between two tries for places; after so long places that nobody uses are given back.
+local SOON = 0.02
 --- Seconds over which it is counted how much is taken.
 local COUNT = 0.1
 --- Of any 60 seconds, in the milliseconds in which a minute's limit comes back: what was granted may be used a little later.
@@ -48,7 +50,7 @@ local function wait_for(self, drawn)
   self.pause = math.min(self.pause or RETRY, math.max(seconds, 0.001))
 end
 
--- How much is to be there: what those who wait need, and what will be taken in a moment, by what was taken lately.
+-- How much is to be there: what the ones who wait need, and what will be taken in a moment, by what was taken lately.
 local function ahead_of(self, what, took, limit)
   local rate = self.rates[what] or { a_second = 0, took = 0, since = fiber.now() - TICK }
   local seconds = fiber.now() - rate.since
@@ -83,18 +85,31 @@ local function give_back(self, what, limit, level)
   return spec.want
 end
 
--- Who has more than its share lets go of it as its calls end, while others have too little.
+-- Of all places, what a process may keep while others have too little; it lets go of more as its calls end.
+local function share_of(self, limit)
+  return self.hungry and math.ceil(limit / self.holders) or limit
+end
+
+-- How many there should be.
+local function wanted_places(self, limit, look, now)
+  local want = math.min(limit, look.flying + look.waiting)
+  self.spare = want < (self.places or 0) and (self.spare or now) or nil -- since when some are not used
+  if self.spare and now - self.spare < SOON then want = self.places end -- a moment later they are wanted again
+  return math.min(want, math.max(look.flying, share_of(self, limit)))
+end
+
 local function places(self, limit, look)
-  local want, now = math.min(limit, look.flying + look.waiting), fiber.now()
-  if self.hungry and want > 0 then want = math.max(look.flying, math.min(want, math.ceil(limit / self.holders))) end
-  if want <= (self.places or 0) and look.active then want = self.places end -- a moment later they are wanted again
-  if self.hungry then want = math.min(want, math.max(look.flying, math.ceil(limit / self.holders))) end
-  if want == self.places and (want == 0 or now < self.renew) then return want end
-  local drawn = draw(self, "calls", { want = want, capacity = limit, holder = self.holder, lease_ms = LEASE * 1000 })
-  self.places, self.hungry, self.holders, self.renew = drawn.granted, drawn.hungry > 0, math.max(drawn.holders, 1), now + LEASE / 3
-  if drawn.granted < want then wait_for(self, drawn) end
-  if drawn.granted <= look.flying and look.waiting > 0 then self.pause = self.pause or RETRY end
-  return drawn.granted
+  local now = fiber.now()
+  local want = wanted_places(self, limit, look, now)
+  if want ~= self.places or want > 0 and now >= self.renew then
+    local drawn = draw(self, "calls", { want = want, capacity = limit, holder = self.holder, lease_ms = LEASE * 1000 })
+    self.places, self.hungry, self.holders = drawn.granted, drawn.hungry > 0, math.max(drawn.holders, 1)
+    self.renew = now + (look.waiting > 0 and RETRY or LEASE / 3) -- whether others have too little
+  end
+  local usable = math.min(self.places, share_of(self, limit)) -- a call that ends leaves its place to others, not to the next one here
+  if usable < math.min(limit, look.flying + math.min(look.waiting, 1)) then self.pause = SOON end
+  self.rest = self.spare and SOON or look.waiting > 0 and RETRY or TICK
+  return usable
 end
 
 -- ---- One turn ----------------------------------------------------------------------------------------------
@@ -102,7 +117,8 @@ end
 local function look(self)
   local l = {}
   l.waiting, l.flying, l.waiting_tokens, l.head_tokens, l.requests, l.tokens, l.took_requests, l.took_tokens, l.block_ms = self.lane:look()
-  l.active = l.waiting > 0 or l.flying > 0 or l.took_requests > 0
+  if l.waiting > 0 or l.flying > 0 or l.took_requests > 0 then self.busy_until = fiber.now() + TICK end
+  l.active = fiber.now() < (self.busy_until or 0)
   return l
 end
 
@@ -129,24 +145,24 @@ local function give_all_back(self, l)
   return requests, tokens, limits.concurrent and places(self, limits.concurrent, l), 0, 0
 end
 
--- That a provider wants to be left alone is heard once a second at least.
+-- That a provider wants to be left alone is noticed once a second at least.
 local function listen(self)
   if self.block_ms or fiber.now() >= (self.looked_at or -TICK) + TICK then draw(self, self.first, { want = 0, capacity = 1 }) end
 end
 
 local function turn(self)
   local l = look(self)
-  self.blocked_ms, self.pause, self.drew = nil, nil, false
+  self.blocked_ms, self.pause, self.rest, self.drew = nil, nil, nil, false
   self.block_ms = l.block_ms > 0 and l.block_ms or self.block_ms
-  self.awake = l.active
   local requests, tokens, slots, few_requests, few_tokens = (l.active and draw_all or give_all_back)(self, l)
   if l.active then listen(self) end
+  self.awake = l.active or (self.places or 0) > 0
   self.lane:grant(requests, tokens, slots or nil, few_requests, few_tokens, self.blocked_ms)
 end
 
 -- ---- Its fiber ------------------------------------------------------------------------------------------------
 
--- Of a store that is away for a moment: later. Of one that is of no use: each process by itself, which is said.
+-- Of a store that is away for a moment: later. Of one of no use: each process by itself, which is said.
 local function failed(self, err)
   if type(err) ~= "table" then error(err, 0) end
   if err.retryable or err.code == "timeout" then
@@ -164,7 +180,7 @@ local function serve(self)
   end })
   while true do
     -- Who came while the store was asked has woken it in vain: only after a turn without that is it known that nobody waits.
-    if not self.pause and not self.drew then fiber.park(self.awake and TICK or nil) end
+    if not self.pause and not self.drew then fiber.park(self.awake and (self.rest or TICK) or nil) end
     local ok, err = pcall(turn, self)
     if fiber.cancelled() then return end
     if not ok and not failed(self, err) then return end

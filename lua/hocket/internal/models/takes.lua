@@ -36,7 +36,7 @@ local list = {
   { "^mistral%-medium", "image" }, { "^grok%-3", words }, { "^grok%-code", words }, { "^grok%-4", "image" }, { "^llava", "image" },
 }
 
--- Who takes it, for those who ask.
+-- Who takes it, for the ones who ask.
 local known = {
   image = "anthropic/claude-sonnet-5, gemini/gemini-3.5-flash, openai/gpt-6.1-terra", file = "anthropic/claude-sonnet-5, gemini/gemini-3.5-flash, openai/gpt-6.1-terra",
   audio = "gemini/gemini-3.5-flash, openai-chat/gpt-4o-audio-preview", video = "gemini/gemini-3.5-flash",

@@ -1,26 +1,31 @@
 --- What travels with a run that is submitted: the texts that its program is made of, as they are now. How they answer where the
---- run is done is in base/bundle_files.lua.
+--- run is done is in base/sources/bundle.lua.
 ---
----     travel/agents          all below it that hocket reads: .md, scripts, .json, .txt, .yaml, .tmpl
+---     travel/agents          all below it that hocket reads: .md, .ai, scripts, .json, .txt, .yaml, .tmpl
+---     travel/.claude/agents  agents of other programs in a hidden folder
 ---     travel/sim.lua, travel/providers.yaml        of the folder above these two
+---     travel/workflows       the folders of workflows that its agents name
+---     travel/agents          the agents beside a workflow
 ---     the files of --attach
 ---
 --- Names that hold keys (.env, credentials.json) stay where they are, and so does what begins with a dot, and what links that
 --- lead out of the folder lead to, but for agents and scripts.
-local bundle_files = require "hocket.internal.base.bundle_files"
+local bundle_files = require "hocket.internal.base.sources.bundle"
+local formats = require "hocket.internal.agents.formats"
 local json = require "hocket.json"
 local script = require "hocket.internal.base.script"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
 local sources = require "hocket.internal.base.sources"
 local system = require "hocket.internal.core.system"
 local tree = require "hocket.internal.base.tree"
+local workflow_file = require "hocket.internal.base.lazy" "hocket.internal.agents.workflow_file"
 
 local bundle = {}
 
 --- Files, bytes of all, and of one.
 local MAX_FILES, MAX_BYTES, MAX_FILE = 1000, 16 << 20, 20 << 20
 
-local endings = { md = true, json = true, txt = true, yaml = true, yml = true, tmpl = true }
+local endings = { md = true, ai = true, json = true, txt = true, yaml = true, yml = true, tmpl = true }
 
 -- Scripts only where somebody has said that they may run: nobody has looked at the others. Agents and scripts may lie elsewhere,
 -- as they do for whoever runs them here; a text that a link leads to is no more theirs there than it can be included here.
@@ -28,7 +33,7 @@ local function wanted(self)
   local below = (sources.real(self.root) or self.root) .. "/"
   return function(path)
     local ending = path:match "%.(%w+)$"
-    local program = ending == "md" or self.scripts and script.is(path)
+    local program = ending == "md" or ending == "ai" or self.scripts and script.is(path)
     if not (program or endings[ending]) or system.is_credential(path) then return false end
     local real = sources.real(path)
     return real ~= nil and not system.is_credential(real) and (program or real:sub(1, #below) == below)
@@ -64,8 +69,8 @@ local function take_file(self, path)
 end
 
 -- All of a folder. What cannot be read is not there for the run either.
-local function take_folder(self, root)
-  local files, err = tree.files(root, wanted(self))
+local function take_all(self, dir)
+  local files, err = tree.files(dir, wanted(self))
   if not files then return nil, err end
   for _, path in ipairs(files) do
     local text = sources.read(path, MAX_FILE)
@@ -77,7 +82,17 @@ local function take_folder(self, root)
   return true
 end
 
--- What is looked for in the folder above.
+-- Of hidden folders those alone in which other programs keep agents.
+local function take_folder(self, root)
+  local ok, err = take_all(self, root)
+  for _, name in ipairs(formats.FOLDERS) do
+    local dir = root .. "/" .. name
+    if ok and sources.info(dir) then ok, err = take_all(self, dir) end
+  end
+  return ok, err
+end
+
+-- What is searched for in the folder above.
 local function take_above(self, root)
   local up = root:match "^(.*)/[^/]*$"
   for _, name in ipairs { "providers.yaml", self.sim and "sim.lua" or nil } do
@@ -97,6 +112,28 @@ local function root_of(path, abs)
   return info.kind == "directory" and abs or abs:match "^(.*)/[^/]*$"
 end
 
+-- A folder that lies elsewhere, of workflows that agents of the target name.
+local function take_named(self, dir)
+  local abs = bundle_files.absolute(dir, self.cwd)
+  for _, root in ipairs(self.roots) do
+    if abs == root or abs:sub(1, #root + 1) == root .. "/" then return true end
+  end
+  local ok, err = check_root(abs, dir)
+  if not ok then return nil, err end
+  self.root, self.roots[#self.roots + 1] = abs, abs
+  return take_all(self, abs)
+end
+
+-- The agents that workflows of a folder name, which lie beside it. Their scripts travel where they lie in a folder that was looked at.
+local function take_agents_of(self, path)
+  local dir, scripts = workflow_file.agents_folder(path), self.scripts
+  if not dir then return true end
+  self.scripts = false
+  local ok, err = take_named(self, dir)
+  self.scripts = scripts
+  return ok, err
+end
+
 local function take_target(self, path)
   local abs = bundle_files.absolute(path, self.cwd)
   local root = root_of(path, abs)
@@ -108,6 +145,7 @@ local function take_target(self, path)
     ok, err = take_folder(self, root)
   end
   if ok and abs ~= root then ok, err = take_file(self, abs) end
+  if ok and script.is_lua(abs) and workflow_file.about(abs) then ok, err = take_agents_of(self, abs) end
   if ok then return take_above(self, root) end
   return nil, err
 end
@@ -121,7 +159,7 @@ end
 
 --- What travels of a target, from here. Raises nothing.
 ---@param path string As `hocket run` takes it.
----@param admitted {sim?: string, runs: boolean} What of its Lua may run (runner/trust.lua).
+---@param admitted {sim?: string, runs: boolean, folders?: string[]} What of its Lua may run (runner/trust.lua).
 ---@param attached? string[] Paths of files that go with its input.
 ---@param other? string A path that is not below the target: of agents that a script has loaded from there.
 ---@return {generation: string, files: table<string, string>, cwd: string}?
@@ -133,6 +171,10 @@ function bundle.of(path, admitted, attached, other)
   local ok, err = true, nil
   if path ~= "" then ok, err = take_target(self, path) end
   if ok and other then ok, err = take_target(self, other) end
+  for _, dir in ipairs(admitted.folders or {}) do
+    if ok then ok, err = take_named(self, dir) end
+    if ok and dir:find "workflows$" then ok, err = take_agents_of(self, dir .. "/*.lua") end
+  end
   for _, file in ipairs(ok and attached or {}) do
     if ok and not file:find "^https?://" then ok, err = take_file(self, bundle_files.absolute(file, cwd)) end
   end

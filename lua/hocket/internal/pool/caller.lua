@@ -5,9 +5,9 @@
 ---                                                             ^  │ what it asks: the caller's tools, people
 ---                                                             └──┘ an answer
 ---
---- The child's id is a value of the caller's log, putting it an effect, and what it says a message that the log has, too: a caller
---- that goes on in another process finds the same child, and puts none twice. A fork of the caller has the log, but the child is its
---- parent's: the fork leaves it alone, and makes the call once more.
+--- The caller's log has the child's id as a value, its submission as an effect, and its answer as a message. So a caller that
+--- continues in another process finds the same child, and submits none twice. A fork of the caller has the log, but not the child:
+--- it makes the call once more.
 local account = require "hocket.internal.models.account"
 local agents = require "hocket.agent"
 local ask = require "hocket.ask"
@@ -38,14 +38,14 @@ local caller = {}
 
 -- ---- Data for the run --------------------------------------------------------------------------------------
 
--- Of the run's options those that hold for the child as well.
+-- Of the run's options the ones that hold for the child as well.
 local of_run = {
   "model", "models", "variables", "max_turns", "retries", "seed", "seed_models", "context", "approve", "workdir", "sandbox", "network", "prices", "project", "mod",
-  "trust", "typed", "consent", "simulate", "priority", "tree", "mcp", "edition", "memory_of",
+  "trust", "typed", "consent", "simulate", "priority", "tree", "mcp", "edition", "memory_of", "mode",
 }
 
 -- Of the call's.
-local of_call = { "model", "override_model", "variables", "schema", "schema_name", "instructions", "settings", "context", "request", "subject" }
+local of_call = { "model", "override_model", "variables", "schema", "schema_name", "instructions", "settings", "context", "request", "subject", "framed", "check" }
 
 -- What belongs to whoever answers here.
 local elsewhere = {
@@ -108,7 +108,7 @@ local function seconds_of(step)
   return seconds < math.huge and seconds + GRACE or nil
 end
 
--- The conversation that it goes on with, and whether it is to be had back.
+-- The conversation that it continues with, and whether it is to be had back.
 local function history_of(step)
   local opts = step.opts
   local history = opts.history or opts.memory and opts.memory[step.def]
@@ -129,7 +129,7 @@ local function options_of(step, tools, limits)
   if #options.labels == 0 then options.labels = nil end
   local history, talks = history_of(step)
   options.call = {
-    target = run.target and { path = run.target.path, dir = run.target.dir }, agent = def.name, source = agents.source_of(def), caller = run.id, op = step.op, depth = step.depth, deepest = step.deepest, opts = pick(of_call, opts),
+    target = run.target and { path = run.target.path, dir = run.target.dir }, agent = def.name, source = agents.source_of(def), changes = agents.changes_of(def), caller = run.id, op = step.op, depth = step.depth, deepest = step.deepest, opts = pick(of_call, opts),
     last = opts.handoff == false, allowed = names_of(step.allowed), rules = rules_of(step), tools = remote_tools.describe(tools), names = json.array(tools.names),
     history = history, talks = talks, seconds = seconds_of(step), may_ask = ask.may_ask(run), named_hosts = names_of(run.named_hosts), always = #run.always > 0 and run.always or nil,
   }

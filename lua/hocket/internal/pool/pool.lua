@@ -20,7 +20,7 @@ end
 
 local NOT_KEPT = "its calls are runs in a store, which workers take from there, and this run is not kept. Give it the store that the workers have (--store, HOCKET_STORE), or let its agents work here: --pool-local"
 
--- The first of all that can be reached.
+-- The first agent with a pool among the agents that can be reached.
 local function search(def, team, seen)
   if def.pool then return def end
   seen[def] = true
@@ -45,7 +45,7 @@ local function is_local(run)
   return options.pool_local or options.record or options.replay
 end
 
---- Before a token is spent: whether all that can be reached can be asked as their files say.
+--- Before a token is spent: whether all agents that can be reached can be asked as their files say.
 ---@param run hocket.Run
 ---@param def hocket.Agent
 ---@return hocket.Error?

@@ -21,7 +21,7 @@ local asked_before = { "prepare", "reads", "sends_to", "conflicts", "preview" }
 
 local told = { "name", "description", "parameters", "effects", "taints", "subject", "kinds", "places", "quiet", "timeout", "max_calls", "serial", "set" }
 
--- Names that are the caller's to resolve, and those that are not.
+-- Names that are the caller's to resolve, and the ones that are not.
 local function split(names)
   local mine, others = {}, {}
   for _, name in ipairs(names or {}) do
@@ -47,7 +47,7 @@ local function check(step, tools)
   return true
 end
 
--- What tools are told of the agent.
+-- What tools tell the agent.
 local function env_of(step)
   local opts = step.opts
   return { agent = step.def, team = agents.team_of(step.def), run = step.run, board = opts.board, document = opts.document,

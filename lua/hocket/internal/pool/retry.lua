@@ -1,4 +1,4 @@
---- What has to be asked of the store, or told there, waits for it while it is away, as all that is kept does.
+--- What has to be asked of the store, or told there, waits for it while it is away, as everything that is kept does.
 local fiber = require "hocket.internal.core.fiber"
 
 --- Seconds between two attempts: the first pause, each doubled, and the longest.

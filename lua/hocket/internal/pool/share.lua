@@ -34,7 +34,7 @@ end
 ---@field own table<string, boolean> Kinds that its own limits are of, which are set aside already.
 ---@field child? string The run that does the call.
 ---@field above? hocket.Lending The call whose caller's tool has made this one.
----@field asks integer Who waits for more of it, of those that its tools have made as well.
+---@field asks integer Who waits for more of it, of the ones that its tools have made as well.
 ---@field tools table<table, number> Tools of its caller that are under way: since when.
 local Lending = {}
 Lending.__index = Lending
@@ -137,7 +137,7 @@ function Lending:more(kind, wanted)
   while not self.over do
     local amount = self:lend(kind, wanted)
     if not amount or amount > 0 then return amount or 0 end
-    local again = run.more and run.more(kind, wanted) or wait(run) -- of those that called this run
+    local again = run.more and run.more(kind, wanted) or wait(run) -- of the ones that called this run
     if not again then return 0 end
   end
   return 0
@@ -152,11 +152,11 @@ end
 function Lending:tool()
   local at = setmetatable({ call = self }, { __close = close_tool })
   self.tools[at] = fiber.now()
-  account.wake(self.run) -- those who wait for what it may give back
+  account.wake(self.run) -- the ones who wait for what it may give back
   return at
 end
 
---- The run was told to stop: who waits for the call passes that on.
+--- The run has to stop: whoever waits for the call passes that on.
 function Lending:stop()
   if self.child then messages.poke(self.run, "run " .. self.child) end
 end
@@ -173,7 +173,7 @@ function Lending:close()
   self.over = true
   remove(self.run.lendings, self)
   for _, kind in ipairs(kinds) do
-    -- What a call has used that nobody waited for is not known here: all that it was given counts as used.
+    -- What a call has used that nobody waited for is not known here: everything that it was given counts as used.
     if not self.own[kind] and not self.unknown then self.run.accounts:take_back(self.id, kind) end
   end
   account.wake(self.run)

@@ -1,5 +1,5 @@
 --- What one run and another say to each other: messages in the store, each known by an id, so that what is said twice is
---- heard once. Both sides have it in their logs: sending is an effect, and what comes is told to a run as a signal is.
+--- noticed once. Both sides have it in their logs: sending is an effect, and what comes reaches a run as a signal does.
 local idle_wait = require "hocket.internal.base.idle_wait"
 local broker = require "hocket.broker"
 local effects = require "hocket.internal.base.effects"
@@ -39,7 +39,7 @@ end
 ---@async
 ---@param from hocket.Run
 ---@param to string The other one's id.
----@param about {name: string, id: string, as?: string} What that waits for; and of what is said, among all that is said to that run. as: what both are in the log, where they have the name of a run that may be a fork.
+---@param about {name: string, id: string, as?: string} What that waits for; and of what is said, among everything that is said to that run. as: what both are in the log, where they have the name of a run that may be a fork.
 ---@param value any Data.
 ---@param may fun(): boolean?, hocket.Error?, boolean? Whether it is to be said: asked where it is not in the log yet. What it returns besides is returned.
 ---@return boolean? said
@@ -102,9 +102,9 @@ function wire.take(run, name, late)
 end
 
 -- ---- Whose call a run is ---------------------------------------------------------------------------------------
--- Its row says so (`caller`). A fork has the log of its parent, and a copy in another store has that of the run that was copied; but
--- the calls in it are the other's, which alone is told what comes of them. Who waits there for one looks at the row, and says to
--- the run that it waits for nothing.
+-- Its row says so (`caller`). A fork has the log of its parent, and an imported copy has the log of the original. The calls in that
+-- log belong to the original run, and only that run receives their results. A wait in a fork checks the row, and ends with the
+-- message that it waits for nothing.
 
 --- Seconds between two attempts to say something to a run whose log is not used up yet.
 local AGAIN = 0.001

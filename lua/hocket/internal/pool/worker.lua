@@ -38,7 +38,7 @@ local function ask(run, what, agent, op)
   local call = run.call
   call.asked = (call.asked or 0) + 1
   what.n = call.asked
-  what.labels = run.labels and labels.names(run.labels.bits) or nil -- what it asks may be made of all that it has read
+  what.labels = run.labels and labels.names(run.labels.bits) or nil -- what it asks may be made of everything that it has read
   local about = { name = "run " .. run.id, id = ("ask %s %d"):format(run.id, what.n), as = "ask " .. what.n }
   local ok, err, nobody = wire.send(run, call.caller, about, what, function() return is_called(run) end)
   if not ok then return nil, err, nobody end
@@ -78,7 +78,7 @@ local function borrow(run, data)
 end
 
 -- What a person is shown; what is no data stays here.
-local shown = { "kind", "questions", "tool", "agent", "arguments", "reason", "change", "always" }
+local shown = { "kind", "questions", "tool", "agent", "arguments", "schema", "reason", "change", "always" }
 
 local function relay(run)
   return function(question)
@@ -108,7 +108,7 @@ local function more(run)
   end
 end
 
--- The conversation that it goes on with.
+-- The conversation that it continues with.
 local function history_of(told)
   local history = core.history()
   if not told then return history end
@@ -140,7 +140,7 @@ end
 local function find(call)
   local ok, def = pcall(agents.load_again, call.source, call.agent)
   if not ok then return nil, caught.error(def) end
-  if def then return def end
+  if def then return agents.vary(def, call.changes or {}) end
   return nil, failed { code = "agent", message = ("there is no agent '%s' in %s"):format(call.agent, call.source.dir or call.source.file) }
 end
 
@@ -161,6 +161,7 @@ function worker.answer(run, input, work)
   opts.tools, opts.extra_tools, opts.files = tools, call.names, run.files
   opts.allowed, opts.max_depth = permission.set(call.allowed), call.deepest - call.depth
   if call.last then opts.handoff = false end
+  opts.alternates = {} -- the caller has them
   if call.talks then opts.history = history_of(call.history) end
   run.talk = opts.history
   fiber.context().depth = call.depth - 1

@@ -42,7 +42,7 @@ function Batch:open()
   return ids
 end
 
---- Waits, without a slot, until all have ended, or until `on_failure(i, one)`, which is told of each that fails, returns true.
+--- Waits, without a slot, until all have ended, or until `on_failure(i, one)`, which learns of each that fails, returns true.
 ---@async
 ---@param seconds? number
 ---@param on_failure? fun(i: integer, one: table): boolean?

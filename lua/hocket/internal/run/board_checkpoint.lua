@@ -9,10 +9,10 @@ local partial_result = require "hocket.internal.run.partial_result"
 
 local board_checkpoint = {}
 
---- Boards, and documents, that were made after the first checkpoint and are told of.
+--- Boards, and documents, that were made after the first checkpoint and are reported.
 local TOLD = 20
 
--- ---- What stands in for one that is gone --------------------------------------------------------
+-- ---- What stands in for one gone --------------------------------------------------------
 
 local Board = {}
 Board.__index = Board
@@ -49,7 +49,7 @@ function board_checkpoint.told(run, kind, thing)
   return document_told(thing, #run.documents == 0 or run.documents[1]:number() > thing:number())
 end
 
---- What was told stands in for it, at its place.
+--- What was reported stands in for it, at its place.
 ---@param run hocket.Run
 ---@param kind "boards"|"documents"
 ---@param told table
@@ -63,7 +63,7 @@ function board_checkpoint.stand_in(run, kind, told)
   return one
 end
 
--- ---- What brings one that is made again to what it was ------------------------------------------
+-- ---- What brings one made again to what it was ------------------------------------------
 
 local function created(board, tasks)
   return json.encode { type = "tasks_created", board = board:number(), tasks = json.array(tasks) }
@@ -102,7 +102,7 @@ end
 
 -- ---- Let go of -----------------------------------------------------------------------------------
 
--- Those that stay; fn(one) is called for each that does not.
+-- The ones that stay; fn(one) is called for each that does not.
 local function newest(list, before, fn)
   local stays, own = {}, 0
   for i = #list, 1, -1 do
@@ -143,7 +143,7 @@ end
 
 -- ---- In a checkpoint ------------------------------------------------------------------------------
 
---- What there is at the first checkpoint, which every life makes again.
+--- What exists at the first checkpoint, which every life makes again.
 ---@param run hocket.Run
 ---@return table before
 function board_checkpoint.before(run)

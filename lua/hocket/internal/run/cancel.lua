@@ -1,4 +1,4 @@
---- Ends a run of the store for good, wherever it is, with those that it asked for (their `caller` is this run).
+--- Ends a run of the store for good, wherever it is, with the ones that it asked for (their `caller` is this run).
 ---
 ---     somebody has it   ──> a message, which that process hears within a second; at its end that looks once more for what it asked for
 ---     nobody            ──> it is taken, and cancelled there and then; one that has ended meanwhile stays as it is
@@ -44,7 +44,7 @@ local function is_call(row)
   return type(options) == "table" and type(options.call) == "table"
 end
 
--- Those that it asked for; newest first, a page at a time.
+-- The ones that it asked for; newest first, a page at a time.
 local function end_called(id, depth, calls_alone)
   local before
   repeat
@@ -88,7 +88,7 @@ function cancel.run(id)
   return end_run(id, 0)
 end
 
---- Ends those that a run asked for, which has ended, or is about to.
+--- Ends the ones that a run asked for, which has ended, or is about to.
 ---@async
 ---@param id string Whole.
 ---@return boolean? done

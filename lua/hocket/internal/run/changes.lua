@@ -8,7 +8,7 @@ local file_labels = require "hocket.internal.base.lazy" "hocket.internal.run.fil
 local board_checkpoint = require "hocket.internal.base.lazy" "hocket.internal.run.board_checkpoint"
 local kept = require "hocket.internal.core.kept"
 local labels = require "hocket.internal.base.labels"
-local pack = require "hocket.internal.base.pack"
+local pack = require "hocket.internal.base.lazy" "hocket.internal.base.pack"
 local partial_result = require "hocket.internal.base.lazy" "hocket.internal.run.partial_result"
 
 local changes = {}

@@ -3,7 +3,7 @@
 ---     live     script ── checkpoint() ── round ── checkpoint(s1) ── round ── checkpoint(s2) ── round …
 ---     replay   script ── checkpoint() ─────────────────────────────────────> s2 ───────────── round …
 ---
---- A replay goes through all that stands before the first one, leaps to the newest, and goes on with its numbers: of events, of
+--- A replay goes through everything that stands before the first one, leaps to the newest, and continues with its numbers: of events, of
 --- what was used, of chance (bind/fiber/kept_checkpoint.c has those of the fibers).
 local account = require "hocket.internal.models.account"
 local accounts = require "hocket.internal.core.account"
@@ -27,7 +27,7 @@ local function name_of(context)
   return step and step.def and step.def.name or "a function"
 end
 
--- All that goes on beside the caller would have to go on in a replay as well.
+-- Everything that goes on beside the caller would have to go on in a replay as well.
 local function check_alone()
   local others = kept.others()
   if not others[1] then return end
@@ -60,7 +60,7 @@ end
 -- Fields of a run that are numbers, texts and tables of them.
 local plain_fields = {
   "operations", "asked", "shown", "inputs", "turns", "printed", "printed_cut", "always", "answered", "declined", "failures", "blames", "said_answer", "changed", "stopped", "named_hosts", "unmetered",
-  "default_model",
+  "default_model", "limits_told",
 }
 
 local function snapshot(run, own, state)

@@ -6,16 +6,17 @@
 ---     what is given now     cuts that: of both the stricter
 ---     otherwise             what is given now, or the defaults; of the record what it forbids
 ---
---- A replay does what the log says, so that another word holds from where the log ends: `decide` says it before anything runs, `hear`
---- when the run is live, and the log has it (the wish "consent"). A run that nothing was done of yet has it in its row's options.
+--- A replay follows the log, so a changed consent holds from the end of the log. `decide` sets it before anything runs, `hear` when
+--- the run is live, and the log records it (the wish "consent"). A run that has not begun has it in its row's options.
 local account = require "hocket.internal.models.account"
 local broker = require "hocket.broker"
 local effects = require "hocket.internal.base.effects"
+local egress = require "hocket.internal.base.lazy" "hocket.internal.run.egress"
 local json = require "hocket.json"
-local limits = require "hocket.internal.models.limits"
+local limits = require "hocket.internal.base.lazy" "hocket.internal.models.limits"
 local machine_policy = require "hocket.internal.models.machine_policy"
-local policy = require "hocket.internal.run.policy"
-local proof = require "hocket.internal.run.proof"
+local policy = require "hocket.internal.base.lazy" "hocket.internal.run.policy"
+local proof = require "hocket.internal.base.lazy" "hocket.internal.run.proof"
 local system = require "hocket.internal.core.system"
 
 local consent = {}
@@ -84,7 +85,7 @@ local function shown(value)
   return type(value) == "string" and value or json.encode(value)
 end
 
--- What a person is told of that counts no more.
+-- For a person: which options count no more.
 local function note_cut(cut, options, left)
   if policy.allows(options) then cut[#cut + 1] = "approve " .. shown(options.approve or "allow") end
   for _, name in ipairs { "sandbox", "network" } do
@@ -116,12 +117,18 @@ local function call_of(call)
   return left
 end
 
+-- A policy that has a person asked: of --trust, given when the run began, nothing is left.
+local function asked_trust(trust, said)
+  if said.asks_trust and trust == true then return "ask" end
+  return trust
+end
+
 -- The record's consent counts for nothing.
 local function without(options, said)
   local given = said.given
   local left = {
     approve = given.approve, rules = policy.forbidding(options), sandbox = limits.sandbox(limits.demand(options.sandbox), given.sandbox),
-    network = given.network ~= nil and limits.network(limits.restriction(options.network), given.network) or nil, trust = trust_of(given, options),
+    network = given.network ~= nil and limits.network(limits.restriction(options.network), given.network) or nil, trust = asked_trust(trust_of(given, options), said),
     typed = given.typed or nil, workdir = given.workdir, mcp = given.mcp, files = only_data(options.files), call = call_of(options.call), asks_anew = true,
     consent = said.ours and false or nil, -- what another's run submits nobody has begun here
   }
@@ -134,7 +141,7 @@ local function within(options, said)
   local given = said.given
   return {
     approve = options.approve, rules = options.rules, sandbox = limits.sandbox(options.sandbox, given.sandbox), network = limits.network(options.network, given.network),
-    trust = given.trust == true or options.trust, typed = options.typed, workdir = given.workdir or options.workdir, mcp = given.mcp or options.mcp,
+    trust = asked_trust(given.trust == true or options.trust, said), typed = options.typed, workdir = given.workdir or options.workdir, mcp = given.mcp or options.mcp,
     files = options.files, call = options.call, asks_anew = options.asks_anew, consent = options.consent,
   }
 end
@@ -203,10 +210,12 @@ function consent.decide(row, given_text, fresh, ours)
   if ours == nil then ours = proof.is_ours(row) end
   local options = read(row.options)
   local counts = given.consent == true and is_given(options, ours)
-  if counts and not narrows(given) then return row.options, json.encode(rest) end
+  local asks_trust = options.trust == true and machine_policy.bounds_trust() or nil
+  if counts and not narrows(given) and not asks_trust then return row.options, json.encode(rest) end
   local operator = system.getenv "HOCKET_APPROVE"
   -- timed: older logs have no such limit, and a replay of theirs sets none
-  local said = { given = given, counts = counts, ours = ours, timed = given.timeout ~= nil or nil, operator = operator ~= "" and operator or nil }
+  local said = { given = given, counts = counts, ours = ours, asks_trust = asks_trust, timed = given.timeout ~= nil or nil, operator = operator ~= "" and operator or nil,
+    web_allow = system.getenv "HOCKET_WEB_ALLOW" or "" }
   if fresh then return begin_anew(row, options, said), json.encode(rest) end
   local own = row.options
   if options.record or options.replay or not said.counts then -- where its tools work is no part of the log
@@ -235,6 +244,13 @@ local function tell(run, cut)
   run:emit("warning", { code = "consent", message = consent.words(text) })
 end
 
+--- Whether the options of a run limit it as a whole.
+---@param options table
+---@return boolean
+function consent.limits(options)
+  return (options.budget or options.timeout or options.project) ~= nil
+end
+
 --- In words for people.
 ---@param cut string
 ---@return string
@@ -253,7 +269,7 @@ function consent.operator(run, text)
   return true
 end
 
--- Whose options it has: those that a process gives to clients (false in `consent`), or another's; whether it was cut since it began,
+-- Whose options it has: the ones that a process gives to clients (false in `consent`), or another's; whether it was cut since it began,
 -- and that by a client's words. A checkpoint has what the policy has.
 local function set_clients(run, own, said)
   own.for_clients, own.was_cut, own.heard_words = said.given.consent == false, true, said.words == true
@@ -274,7 +290,10 @@ local function apply(run, text)
   policy.cut(run.options, left, said)
   put(run.options, left)
   if said.counts and said.operator then consent.operator(run, said.operator) end
-  if not said.counts then forget_leave(run, cut) end
+  if not said.counts then
+    forget_leave(run, cut)
+    egress.allow(said.web_allow)
+  end
   if left.budget then run.accounts:limit(account.ROOT, left.budget) end
   if left.jobs then broker.shared():limit("all", nil, left.jobs) end
   if said.timed and given_less(said.given, before) and run.limit_time then run.limit_time(left.timeout) end
@@ -283,7 +302,7 @@ local function apply(run, text)
   tell(run, cut)
 end
 
-local early = setmetatable({}, { __mode = "k" }) -- by journal: all that was said to a run that had not begun
+local early = setmetatable({}, { __mode = "k" }) -- by journal: everything that was said to a run that had not begun
 
 --- A run hears what holds from here on. It is in the log, and said again by a replay.
 ---@param journal userdata
@@ -305,7 +324,7 @@ end
 ---@param run hocket.Run
 ---@return string
 function consent.of_message(run)
-  return json.encode { given = { consent = false, workdir = run.options.workdir }, counts = false, words = true }
+  return json.encode { given = { consent = false, workdir = run.options.workdir }, counts = false, words = true, web_allow = "" }
 end
 
 --- A run begins: it hears what was said to it before that, and tells what its row says.

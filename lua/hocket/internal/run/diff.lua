@@ -8,7 +8,7 @@ local diff = {}
 --- Lines around a change.
 local CONTEXT = 3
 --- Steps of the search for the shortest way from one text to the other, about a tenth of a second. Texts that differ more
---- are told as all of the one and all of the other.
+--- are reported as all of the one and all of the other.
 local STEPS = 1000000
 --- Bytes of the whole, and of one line.
 local BYTES, LINE_BYTES = 64 * 1024, 4000

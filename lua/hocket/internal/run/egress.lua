@@ -3,6 +3,7 @@
 --- what stands in it.
 ---
 --- What a page, a file or a model names does not count; nor does what came through a pipe.
+local effects = require "hocket.internal.base.effects"
 local sources = require "hocket.internal.base.sources"
 local web = require "hocket.internal.core.web"
 
@@ -28,8 +29,20 @@ function egress.note(run, text)
   end
 end
 
+--- From here on these hosts of HOCKET_WEB_ALLOW replace the recorded ones of the run. A checkpoint has them, too.
+---@param text? string nil: of a log that does not say it.
+function egress.allow(text)
+  if text then effects.here().policy.web_allow = text end
+end
+
+-- What it began with, or what whoever continues it has said.
+local function allowed()
+  local own = effects.around()
+  return own and own.policy and own.policy.web_allow or sources.variable "HOCKET_WEB_ALLOW" or ""
+end
+
 local function is_allowed(host, name)
-  for one in (sources.variable "HOCKET_WEB_ALLOW" or ""):lower():gmatch "[^,%s]+" do
+  for one in allowed():lower():gmatch "[^,%s]+" do
     if one == host or one == name then return true end
   end
   return false

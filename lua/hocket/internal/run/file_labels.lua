@@ -91,7 +91,7 @@ function file_labels.wrote_anywhere(root, bits)
   if bits ~= 0 then change("wrote_anywhere", root:dir(), bits) end
 end
 
---- The labels of a file, and of those that lie below it.
+--- The labels of a file, and of the ones that lie below it.
 ---@param root hocket.Root
 ---@param path string
 ---@return integer bits
@@ -106,7 +106,7 @@ function file_labels.of(root, path)
   return bits
 end
 
---- All that is known of a root, as data; nil: nothing is.
+--- Everything that is known of a root, as data; nil: nothing is.
 ---@param root hocket.Root
 ---@return table?
 function file_labels.all(root)

@@ -5,6 +5,7 @@ local files = require "hocket.internal.core.files"
 local json = require "hocket.json"
 local labels = require "hocket.internal.base.labels"
 local system = require "hocket.internal.core.system"
+local trim = require "hocket.internal.base.trim"
 
 local memory_files = {}
 
@@ -34,7 +35,7 @@ local function parse(id, text, ms)
       note.created = value
     end
   end
-  note.text = note.text:gsub("^\n+", ""):gsub("%s+$", "")
+  note.text = trim.right((note.text:gsub("^\n+", "")))
   return note
 end
 

@@ -9,8 +9,8 @@ local messages = {}
 --- many ends as it has submitted runs, each of them once: they are no flood, and are not counted as one.
 local MAX_WAITING, MAX_ENDS, MAX_NAME = 1000, 10000, 128
 
---- What a run has: `waiting`, by name, messages that nobody has taken, `n` of them and `n_ends`; `takers`, by name, who waits;
---- `settled`, by name, ends that are known before they are said; `refused`, by name, what waits in the store until there is room: that is no part of what its log makes it.
+--- The state of a run. `waiting`, by name: messages that nobody has taken, `n` of them and `n_ends`. `takers`, by name: the waits. `settled`, by name: ends
+--- that are known before they are sent. `refused`, by name: messages that wait in the store until there is room; the log does not determine them.
 ---@param run hocket.Run
 function messages.of(run)
   run.messages = run.messages or { waiting = {}, takers = {}, n = 0, n_ends = 0, asked = 0, settled = {} }
@@ -107,7 +107,7 @@ function messages.settle(run, name)
   end
 end
 
---- See Run:signal. What there is no room for is not said: nothing of it is in the log.
+--- See Run:signal. What exists no room for is not said: nothing of it is in the log.
 function messages.send(run, name, value)
   local ok, wrong = messages.check_name(name)
   if not ok then return nil, wrong end

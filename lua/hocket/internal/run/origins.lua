@@ -1,20 +1,32 @@
 --- Whose events are those of a run, for a script that listens to one call in it (`on_event` of hocket.run): several calls side by side
---- are told apart. An event belongs to the operation that it names, else to the one that made the board or the document that it names, else
---- to the one whose code told it; what has none of these is the run's.
+--- are kept apart. An event belongs to the operation that it names. Without one, it belongs to the operation that made the board or the
+--- document that it names; else to the one whose code reported it. What has none of them is the run's.
 ---
---- Noted only while somebody listens.
+--- Noted only while somebody listens: the run drops its notes when the last listener has left, or each call of a long run would leave some.
 local origins = {}
 
 ---@class hocket.Origins
+---@field listeners integer
 ---@field caller_of table<string, string|false> By operation: the one that called it.
 ---@field maker_of table<string, string|false> By "boards" or "documents" and a number.
 ---@field teller_of table<integer, string> By an event's number, where it names no operation.
 local Origins = {}
 Origins.__index = Origins
 
+--- A listener more: the run notes from now on.
+---@param run hocket.Run
 ---@return hocket.Origins
-function origins.new()
-  return setmetatable({ caller_of = {}, maker_of = {}, teller_of = {} }, Origins)
+function origins.listen(run)
+  run.origins = run.origins or setmetatable({ listeners = 0, caller_of = {}, maker_of = {}, teller_of = {} }, Origins)
+  run.origins.listeners = run.origins.listeners + 1
+  return run.origins
+end
+
+--- A listener that has received its last event.
+---@param run hocket.Run
+function origins.leave(run)
+  run.origins.listeners = run.origins.listeners - 1
+  if run.origins.listeners == 0 then run.origins = nil end
 end
 
 ---@param op string

@@ -5,6 +5,9 @@
 ---     a planner's plan       tasks that did not complete, as the coordinator tells
 ---     a stage of a chain     that was cut before the next one went on with what there was
 ---     any other call         an agent that failed, unless the same caller asked it again after that, with success
+local edition = require "hocket.internal.base.edition"
+local json = require "hocket.json"
+
 local partial_result = {}
 
 --- Entries of one run, at most; the first ones count.
@@ -14,7 +17,7 @@ local MAX = 200
 ---@field agent string
 ---@field error string
 ---@field code? string
----@field path? string[] Who was at work, from the agent that was called to this one.
+---@field path? string[] Who was at work, from the run's first agent to this one; nil: that one called it.
 ---@field task? integer|string Of a plan.
 ---@field text? string What the task was.
 ---@field package of? string The agent that was called, where `agent` is another stage of its chain.
@@ -22,6 +25,21 @@ local MAX = 200
 -- Who called, by its operation: what is kept must not keep a conversation.
 local function caller_of(step)
   return step.above and step.above.op or ""
+end
+
+-- Who called each other down to a step, and behind it the chain that the step led. In runs of former editions the chain alone, as
+-- their logs have it.
+local function path_to(step, chain)
+  if edition.of(step.run) < 4 then return chain end
+  local path, names = json.array {}, {}
+  local above = step.above
+  while above do
+    names[#names + 1] = above.def.name
+    above = above.above
+  end
+  for i = #names, 1, -1 do path[#path + 1] = names[i] end
+  table.move(chain or { step.def.name }, 1, #(chain or { 1 }), #path + 1, path)
+  return #path > 2 and path or chain
 end
 
 local function number_of(op)
@@ -42,7 +60,7 @@ local function add(run, entry)
   run:log("failure", entry)
 end
 
--- Tasks of a plan are told of by their plan.
+-- Tasks of a plan are reported by their plan.
 local planned = { dispatch = true, plan = true }
 
 -- What went wrong in the work of a step.
@@ -52,19 +70,20 @@ local function note(step, entry)
 end
 
 -- The plan tells of the task by its error.
-local function keep_blame(run, err)
+local function keep_blame(run, err, path)
   run.blames = run.blames or {}
-  run.blames[err.message] = { agent = err.agent, path = err.path }
+  run.blames[err.message] = { agent = err.agent, path = path }
 end
 
 --- An agent that was called has failed.
 ---@param step hocket.Step
 ---@param err hocket.Error
 function partial_result.failed(step, err)
-  local trigger, path = step.opts.trigger, err.path
+  local trigger, chain = step.opts.trigger, err.path
   if not trigger or step.opts.given then return end
-  if planned[trigger] then return path and keep_blame(step.run, err) end
-  note(step, { agent = path and err.agent or step.def.name, path = path, of = path and step.def.name, error = err.message, code = err.code })
+  local path = path_to(step, chain)
+  if planned[trigger] then return chain and keep_blame(step.run, err, path) end
+  note(step, { agent = chain and err.agent or step.def.name, path = path, of = chain and step.def.name, error = err.message, code = err.code })
 end
 
 --- The chain that a step leads has an answer for a script, and a stage of it was cut.
@@ -72,7 +91,7 @@ end
 ---@param cut hocket.StageCut
 function partial_result.cut(step, cut)
   local who = cut.path and table.concat(cut.path, " -> ") or cut.agent
-  note(step, { agent = cut.agent, path = cut.path, of = step.def.name, error = ("%s was cut short: %s"):format(who, cut.message), code = cut.code })
+  note(step, { agent = cut.agent, path = path_to(step, cut.path), of = step.def.name, error = ("%s was cut short: %s"):format(who, cut.message), code = cut.code })
 end
 
 --- One has succeeded: what it failed at before, for the same caller, it was asked for again.
@@ -173,7 +192,7 @@ function partial_result.of(run)
     list[#list + 1] = { agent = one.agent, path = one.path, error = one.error, code = one.code, task = one.task, text = one.text }
   end
   of_boards(run, list)
-  return #list > 0 and require("hocket.json").array(list) or nil
+  return #list > 0 and json.array(list) or nil
 end
 
 return partial_result

@@ -17,6 +17,7 @@ local effects = require "hocket.internal.base.effects"
 local json = require "hocket.json"
 local sources = require "hocket.internal.base.sources"
 local system = require "hocket.internal.core.system"
+local trim = require "hocket.internal.base.trim"
 
 local policy = {}
 
@@ -72,7 +73,7 @@ local function split(text)
   words[#words + 1] = text:sub(from)
   local list = {}
   for _, word in ipairs(words) do
-    word = word:match "^%s*(.-)%s*$"
+    word = trim.both(word)
     if word ~= "" then list[#list + 1] = word end
   end
   return list
@@ -136,7 +137,7 @@ end
 
 local later = setmetatable({}, { __mode = "k" }) -- by the words of a policy: its layers, always the same list
 
--- What the machine's policies said when a run began that is not kept, and say since. One that is kept is told (bind).
+-- For a run that is not kept: what the machine's policies said when it began, and have said since. A kept run gets them by bind.
 local function since_it_began()
   if not machine_policy.was_replaced() then return nil end
   local words = machine_policy.since((account.here()))
@@ -328,7 +329,7 @@ local function words_of(layer)
   return table.concat(list, "\n")
 end
 
---- All that bind what is asked for now, as data: a run that it submits they bind, too, whatever is said of it besides. Each
+--- Every policy that binds what is asked for now, as data: they also bind a run that is submitted from here, whatever else it says. Each
 --- once: runs that submit one another have no more of them each time.
 ---@param run? hocket.Run
 ---@param of_agent? hocket.PolicyLayer[] Of the agent at work, which has those of the run.

@@ -4,7 +4,7 @@
 ---
 --- consent-key stands in the state directory, where nobody else may read it. A mark fits no row of another id, and none whose target,
 --- input or options were changed; `import` takes it away (store/export.h). It says nothing of the log: who may write into the file can
---- change what the run was told (docs/security.md).
+--- change what was said to the run (docs/explanation/security.md).
 local fs = require "hocket.internal.core.fs"
 local digest = require "hocket.internal.base.digest"
 local state_dir = require "hocket.internal.run.state_dir"
@@ -82,7 +82,7 @@ function proof.is_file()
   return store.place() ~= nil
 end
 
--- In the memory of this process all are ours, but for those that were loaded from a save, and their forks (store/export.c).
+-- In the memory of this process all are ours, but for the ones that were loaded from a save, and their forks (store/export.c).
 local function was_loaded(row)
   return (row.generation or ""):find("import ", 1, true) ~= nil
 end

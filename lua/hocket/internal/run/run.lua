@@ -1,4 +1,5 @@
 --- A run: one journal, and what belongs to it: boards, documents, usage, operations.
+local arguments = require "hocket.internal.base.arguments"
 local account = require "hocket.internal.models.account"
 local budget_wait = require "hocket.internal.base.lazy" "hocket.internal.run.budget_wait"
 local caught = require "hocket.internal.base.caught"
@@ -19,6 +20,7 @@ local partial_result = require "hocket.internal.base.lazy" "hocket.internal.run.
 local sorted_keys = require "hocket.internal.base.sorted_keys"
 local steering = require "hocket.internal.base.lazy" "hocket.internal.run.steering"
 local system = require "hocket.internal.core.system"
+local trim = require "hocket.internal.base.trim"
 local numbered, failed = system.numbered, system.error
 
 local run = {}
@@ -31,13 +33,20 @@ local function is_priority(v)
   return math.type(v) == "integer" and v >= -100 and v <= 100
 end
 
+-- `plan`: agents only read until a person agrees to a plan (session/plan_mode.lua).
+local function is_mode(v)
+  return v == "plan" or v == "act"
+end
+
 ---@class hocket.Run
 ---@field journal userdata
 ---@field options table What the caller asked for: model, models, max_turns, timeout, variables …
 ---@field files hocket.Media[] What was given with the request: for scripts, which hand it on.
 ---@field durable boolean It has a log.
 ---@field package here table|false What modules keep for it (hocket.internal.base.effects), where it has a log.
----@field looks integer How often it was told that its project's budget may be another one: see Run:look. No part of its log.
+---@field package limits_told? boolean It has warned that no limit holds, in this life or an earlier one.
+---@field package unlimited? fun() Called when a model is asked and no limit holds: see account.is_limited.
+---@field looks integer How often it was informed that its project's budget may be another one: see Run:look. No part of its log.
 ---@field package sessions? table<string, hocket.Session> By operation, where somebody wants to see what is said to models.
 ---@field package observer hocket.Observer|false Who notes what its trace needs (internal/telemetry); nearly always nobody.
 local Run = {}
@@ -47,7 +56,7 @@ Run.files, Run.observer, Run.looks = {}, false, 0
 --- Boards, and documents, of agents that have ended, which a result tells of.
 local RESTED = 200
 
---- Whether runs are told of as traces: whoever starts one for somebody else hands on the trace that this one is in, as the option `trace`.
+--- Whether runs are reported as traces: whoever starts one for somebody else hands on the trace that this one is in, as the option `trace`.
 ---@type boolean?
 run.traces = nil
 
@@ -63,7 +72,7 @@ function run.new(spec)
     journal = spec.journal or journal.new { run = spec.id }, id = spec.id, options = spec.options or {}, edition = spec.edition,
     boards = {}, documents = {}, numbers = {}, operations = 0,
     models = {}, -- by id: what was found for it
-    guarded = {}, -- folders that agents are told to follow
+    guarded = {}, -- folders that agents are instructed to follow
     alike = setmetatable({}, { __mode = "k" }), -- by agent: what its sessions send alike, and with which toolset
     questions = {}, asked = 0, always = {},
     answered = {}, -- by id: whether the model that answered is a simulated one
@@ -77,6 +86,9 @@ function run.new(spec)
   by_journal[made.journal] = made
   if made.options.priority ~= nil and not is_priority(made.options.priority) then
     error({ code = "invalid", message = ("bad option 'priority' (a whole number from -100 to 100 expected, got %s)"):format(tostring(made.options.priority)) }, 0)
+  end
+  if made.options.mode ~= nil and not is_mode(made.options.mode) then
+    error({ code = "invalid", message = ("bad option 'mode' (plan or act expected, got %s)"):format(tostring(made.options.mode)) }, 0)
   end
   if made.options.budget then
     local budget, wrong = account.read(made.options.budget)
@@ -147,6 +159,10 @@ end
 ---@return integer? seq
 ---@return hocket.Error?
 function Run:emit(type, payload, agent, op)
+  arguments("run:emit", 1, "string", type)
+  arguments("run:emit", 2, "table?", payload)
+  arguments("run:emit", 3, "string?", agent)
+  arguments("run:emit", 4, "string?", op)
   local seq, err = self.journal:append(type, payload, agent, op)
   if self.origins and seq and not op then self.origins:told(seq, run.operation()) end
   return seq, err
@@ -229,7 +245,21 @@ end
 ---@return boolean? answered
 ---@return hocket.Error? `not_found`, or `invalid` when the text is no answer to it: it stays open.
 function Run:answer(id, text)
+  arguments("run:answer", 1, "string", id)
+  arguments("run:answer", 2, "string", text)
   return self.journal:tell("answer", id, text, function() return answer(self, id, text) end, function() return read_answer(self, id, text) end)
+end
+
+--- Whether a text answers an open question. Nothing is answered.
+---@param id string
+---@param text string
+---@return boolean? answers
+---@return hocket.Error? As of Run:answer.
+---@internal
+function Run:may_answer(id, text)
+  local question, wrong = read_answer(self, id, text)
+  if not question then return nil, wrong end
+  return true
 end
 
 --- Sends a message: what hocket.signal(name) waits for, or is going to wait for.
@@ -251,7 +281,7 @@ function Run:say(text, to)
   return steering.say(self, text, to)
 end
 
---- The same of what was said to the run that this one is a fork of: a refusal is told by an event.
+--- The same of what was said to the run that this one is a fork of: a refusal is reported by an event.
 ---@internal
 function Run:say_again(text, to)
   steering.deliver(self, text, to)
@@ -268,6 +298,7 @@ local changeable = {
   max_turns = function(v) return math.type(v) == "integer" and v >= 1 end,
   timeout = function(v) return type(v) == "number" and v > 0 end,
   priority = is_priority,
+  mode = is_mode,
   caller = function(v) return type(v) == "table" end,
   approve = function(v)
     local ok, err = require("hocket.internal.run.policy").of_run { approve = v }
@@ -338,13 +369,14 @@ function Run:read_files(paths)
 end
 
 --- Changes options of a run that goes on: for the sessions and turns that begin from now on. All or
---- none of them. `reload = true` lets a conversation read its files anew before its next turn;
---- `compact = true` makes what was said so far shorter, `clear = true` lets it begin anew; `attach` is the path of a file that goes
---- with what is said next, or {name =, data =} with what stands in it as base64.
+--- none of them. `reload = true`: the conversation reads its files again before its next turn. `compact = true` shortens the
+--- conversation so far, `clear = true` starts it again. `attach` is the path of a file that goes with the next message, or {name =,
+--- data =} with its content as base64.
 ---@param changes table
 ---@return boolean? changed
 ---@return hocket.Error?
 function Run:change(changes)
+  arguments("run:change", 1, "table", changes)
   return self.journal:tell("change", json.encode(changes), "", function() return change(self, changes) end)
 end
 
@@ -382,12 +414,12 @@ local function take(self, kind, thing)
   self.adopted[thing] = number
   if self.origins then self.origins:made(kind, number, run.operation()) end
   list[#list + 1] = thing
-  thing:attach(self.journal, number) -- ids of tasks and versions are each one's own: events say whose
+  thing:attach(self.journal, number, edition.of(self) >= 3) -- ids of tasks and versions are each one's own: events say whose
   local within = effects.within()
   if within then table.insert(within.things, { kind = kind, thing = thing }) end
 end
 
--- Takes one out of those that the result tells of.
+-- Takes one out of the ones that the result tells of.
 local function let_go(list, thing)
   for i, one in ipairs(list) do
     if one == thing then return table.remove(list, i) end
@@ -603,18 +635,18 @@ local TELLING = 20
 ---@return hocket.Cut?
 function Run:cut_in(text)
   for _, one in ipairs(self.handed_out or {}) do
-    local own = one.text:match "^%s*(.-)%s*$"
-    if text:match "^%s*(.-)%s*$" == own or #own >= TELLING and text:find(own, 1, true) then return one.cut end
+    local own = trim.both(one.text)
+    if trim.both(text) == own or #own >= TELLING and text:find(own, 1, true) then return one.cut end
   end
 end
 
---- From now on the tasks of a board are a plan: those that are not done in the end are told with the result (`partial`).
+--- From now on the tasks of a board are a plan: the ones that are not done in the end are reported with the result (`partial`).
 ---@param board hocket.Board
 function Run:expect(board)
   partial_result.expect(self, board)
 end
 
---- A task of a plan that has no board of its own did not complete: it is told with the result (`partial`).
+--- A task of a plan that has no board of its own did not complete: it is reported with the result (`partial`).
 ---@param outcome hocket.Outcome
 function Run:missed(outcome)
   partial_result.task(self, outcome)
@@ -647,7 +679,7 @@ local function tell_end(self)
     missing and ('"partial":%s,'):format(json.encode(missing)) or "", self.final_tasks, json.encode(self:usage())))
 end
 
---- The last event: what the tasks and the documents have come to. They are told as they are kept, without a table of each;
+--- The last event: what the tasks and the documents have come to. They are reported as they are kept, without a table of each;
 --- and where they cannot be told, memory being out or the event too large, that is left out of it.
 function Run:finish()
   local told, seq = pcall(tell_end, self)
@@ -689,7 +721,7 @@ local function slots_of(document)
 end
 
 -- Of a run with many calls the tree and the tasks are most of the result: they become tables only for who looks at them,
--- and are JSON already for who wants that. Who wants no tree is told none.
+-- and are JSON already for who wants that. Whoever wants no tree gets none.
 local function with_rest(result, tasks, accounts, wants_tree)
   local rest = { tasks = function() return json.decode(tasks) end, tree = function() return accounts:tree() end }
   return setmetatable(result, {

@@ -34,7 +34,7 @@ local function wait(taker, limit, looks)
   end
 end
 
--- Who shows what is waited for is told that nobody waits any more. A run that is parked waits on.
+-- Whoever shows the wait gets an event: nobody waits any more. A run that is parked keeps waiting.
 local function withdraw(run, self, taker)
   taker.over = true
   messages.withdraw(self, taker)

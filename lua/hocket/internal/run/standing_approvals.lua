@@ -1,4 +1,4 @@
---- What "always" says yes to: what a person has seen, and no more. This agent, this tool, arguments like those that were
+--- What "always" says yes to: what a person has seen, and no more. This agent, this tool, arguments like the ones that were
 --- shown, as long as the conversation has read nothing worse than then.
 ---
 ---     a path that is changed      files in the same folder

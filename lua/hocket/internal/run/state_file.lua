@@ -15,7 +15,7 @@ file.__index = file
 function file:make()
   local dir = state_dir()
   if not dir then return nil, { code = "not_found", message = "there is no home to keep it in: set HOME or XDG_STATE_HOME" } end
-  local ok, err = fs.mkdir(dir)
+  local ok, err = fs.mkdir(dir, { private = true })
   if not ok then return nil, err end
   return dir .. "/" .. self.name
 end

@@ -137,7 +137,7 @@ function steering.say(run, text, to)
   return run.journal:tell("say", to or "", text, function() return put(run, text, to) end)
 end
 
---- The same of what was left for it in the store: whoever said it hears of a refusal by an event.
+--- The same of what was left for it in the store: whoever said it learns of a refusal by an event.
 ---@param run hocket.Run
 ---@param text string
 ---@param to? string
@@ -149,7 +149,7 @@ function steering.deliver(run, text, to)
   return true
 end
 
--- ---- Hearing ----------------------------------------------------------------------------------
+-- ---- Receiving ----------------------------------------------------------------------------------
 
 -- Whether nobody who works was called from further out.
 local function is_outermost(run, step)
@@ -190,7 +190,7 @@ local function drop(run, one, reason, step)
   run:emit("user_message_dropped", { id = one.id, reason = reason }, step and step.def.name or nil, step and step.op or nil)
 end
 
---- An agent hears nothing any more: what was said to it is told of as lost. A run that is parked waits on.
+--- An agent receives nothing any more: what was said to it is reported as lost. A run that is parked waits on.
 ---@param step hocket.Step
 function steering.leave(step)
   local run, rest = step.run, {}

@@ -48,6 +48,6 @@ end
 return function(name, fn, opts)
   check(name, fn, opts)
   local id = effects.id()
-  if not id then return fn(system.token(32)) end
+  if not id then return effects.unlogged(fn, system.token(32)) end
   return settled(effects.run("step", asked(name, opts), function() return effects.call_within(fn, id) end, { again = again(name, fn, opts or {}, id) }))
 end

@@ -1,7 +1,7 @@
---- How long is waited for what somebody outside says.
+--- How long is awaited what somebody outside says.
 ---
 ---     the run may be put away (its option `park`)   until a time of day: it is put away until then, like one that waits without a
----                                                   limit, and goes on with what was said or when the time has come
+---                                                   limit, and continues with what was said or when the time has come
 ---     it may not                                    on the run's own clock, which stands still while nobody has it: in a game that
 ---                                                   is loaded a week later as much is left as there was
 local effects = require "hocket.internal.base.effects"

@@ -1,6 +1,7 @@
 --- The folder that a run's tools work in: its option `workdir`, else the current directory.
 local files = require "hocket.internal.core.files"
 local fs = require "hocket.internal.core.fs"
+local machine_policy = require "hocket.internal.models.machine_policy"
 local script = require "hocket.internal.base.script"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
 local state_dir = require "hocket.internal.run.state_dir"
@@ -8,7 +9,7 @@ local system = require "hocket.internal.core.system"
 
 local workdir = {}
 
---- Bytes of a repository's configuration that are looked at.
+--- Bytes of a repository's configuration that are checked.
 local MAX_CONFIG = 256 * 1024
 
 --- What a directory's run begins with, and the scripted model beside it.
@@ -54,10 +55,10 @@ local function remembered(root)
   return inside and inside ~= "." and inside or nil
 end
 
---- What is protected beside the names that are everywhere. Where a team lives, as far as that is below the root:
---- nobody is to change the agents that are at work, add one, or leave a script beside them that would run the
---- next time. Of agents that lie in the root itself only the files are meant: the rest there is work. And what
---- git has been told to run; and the skills that agents are told of.
+--- Protects further files, beside the names that are protected everywhere. The folder of a team below the root: no tool may
+--- change the agents at work, add one, or leave a script beside them that would run the next time. If agents lie
+--- in the root itself, only their files are protected: the rest there is work. Also the programs that git is
+--- configured to run, and the skills of agents.
 ---@param run hocket.Run
 ---@param team table<string, hocket.Agent>
 ---@return string[]
@@ -95,8 +96,8 @@ end
 ---@return string[]
 function workdir.granted(run)
   local list, root = {}, workdir.root(run)
-  for path in (root and system.getenv "HOCKET_SANDBOX_WRITE" or ""):gmatch "[^:]+" do
-    local inside = path:sub(1, 1) == "/" and root:path(path)
+  for _, path in ipairs(root and machine_policy.opened(system.getenv "HOCKET_SANDBOX_WRITE", run, fs.real) or {}) do
+    local inside = root:path(path)
     if inside and inside ~= "." then list[#list + 1] = inside end
   end
   return list

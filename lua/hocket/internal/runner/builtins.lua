@@ -5,17 +5,24 @@ local orchestrate = require "hocket.orchestrate"
 local tool = require "hocket.tool"
 
 orchestrate.set_pattern("advisors", lazy "hocket.patterns.advisors")
+orchestrate.set_pattern("alternates", lazy "hocket.patterns.alternates")
 orchestrate.set_pattern("handoff", lazy "hocket.patterns.handoff")
+orchestrate.set_named(lazy "hocket.internal.runner.named")
+orchestrate.set_admission(function(...) return require("hocket.internal.runner.trust").admit_instructions(...) end)
 orchestrate.set_pattern("router", lazy "hocket.patterns.router")
 orchestrate.set_pattern("team", lazy "hocket.patterns.team")
 
 tool.set("facilitator", function(env) return require("hocket.patterns.facilitator").tools(env) end)
-tool.set("specialist", function(env) return require("hocket.internal.patterns.specialist").tools(env) end)
+tool.set("specialist", function(env) return require("hocket.patterns.facilitator.specialist").tools(env) end)
+tool.set("report_blocker", function(env) return require("hocket.patterns.blockers").tools(env) end)
+tool.set("split_task", function(env) return require("hocket.patterns.coordinator.parts").tools(env) end)
 tool.set("delegate", function(env)
   if env.leads and env.delegates_unasked then return {} end
   return require("hocket.internal.tools.delegate").tools(env)
 end)
 tool.set("delegate_to_agent", function(env) return require("hocket.tools.delegate_to_agent").tool(env) end)
+
+tool.set("workflow:NAME", function(env, name) return require("hocket.internal.runner.named").tool(env, name) end)
 
 local function admit_server(run, def, quietly)
   local ok, err = true, nil

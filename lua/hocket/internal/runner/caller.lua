@@ -84,13 +84,13 @@ end
 function caller.begin(run, history)
   local given = run.options.caller
   if not given then return true end
-  run.options.deltas = true -- sessions that are told as they speak have a request of their own, for the caller's settings
+  run.options.deltas = true -- sessions whose text is reported as they speak have a request of their own, for the caller's settings
   local ok, err = add_messages(history, given.messages)
   if not ok then return nil, err end
   return add_files(run, given.files)
 end
 
---- What a run is told as its option is an object of data; who makes it has checked the rest.
+--- Whether the option `caller` of a run is an object of data; whoever makes it has checked the rest.
 ---@param value any
 ---@return boolean
 function caller.is_one(value)

@@ -9,6 +9,7 @@
 --- (another model, agents' files read anew) changes between two turns.
 local ask = require "hocket.ask"
 local caught = require "hocket.internal.base.caught"
+local edition = require "hocket.internal.base.edition"
 local ending = require "hocket.internal.base.lazy" "hocket.internal.base.ending"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
@@ -18,7 +19,7 @@ local system = require "hocket.internal.core.system"
 
 local chat = {}
 
--- ---- What is told ------------------------------------------------------------------------------
+-- ---- What is reported ------------------------------------------------------------------------------
 
 -- Agents by name for people who want to know whom they talk with.
 local function described(agents)
@@ -65,7 +66,7 @@ local function outcome(run, child)
   return reply
 end
 
--- Why an answer is not a whole one. A person who stops a turn wants what there is.
+-- Why an answer is not a whole one. A person who stops a turn wants what exists.
 local function cut_of(reply)
   local cut = reply and reply.cut
   return cut and cut.reason ~= "stopped" and { code = cut.code, message = cut.message } or nil
@@ -74,9 +75,12 @@ end
 local function turn(run, responder, text)
   local before, began = usage_now(run), fiber.now()
   run.turns = (run.turns or 0) + 1
+  local is_newer = edition.of(run) >= 4
+  if is_newer then run.declined = nil end
   run.turn = flow.spawn(function() return responder:say(text) end)
   local reply, err = outcome(run, run.turn)
   run.turn = nil
+  if reply and run.declined and is_newer then reply.finish = "declined" end
   run:emit("turn_finished", {
     turn = run.turns, ok = reply ~= nil, content = reply and reply.text or err and err.partial, finish = reply and reply.finish or err and (err.finish or err.code), cut = cut_of(reply),
     error = err and ending.told(err), usage = usage_since(run, before), seconds = fiber.now() - began,
@@ -86,7 +90,7 @@ end
 
 -- ---- Between two turns -----------------------------------------------------------------------------
 
--- Reads the target's files anew. What cannot be used is told, and what there was stays.
+-- Reads the target's files anew. What cannot be used is reported, and what there was stays.
 local function reload(run, responder)
   run.reload = nil
   local ok, changed, err = pcall(responder.reload, responder)

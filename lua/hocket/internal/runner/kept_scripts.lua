@@ -1,9 +1,13 @@
---- What the scripts of a run that is kept see in place of Lua's own: modules are read as all files of the run are, and are the
---- run's own, so that it goes on with those that it began with.
+--- What scripts see in place of Lua's own, in a run that is kept or whose folder was asked about. Modules are read as all files of the run
+--- are, and belong to the run: it resumes with the modules of its beginning.
 ---
 ---     require "prices" ── loaded by the program, or of hocket's own ──> that
 ---                             └─ beside the target, in package.path ──> read once in all lives of the run
+---
+--- In a run of a folder that was asked about they load what was trusted (loaded_code.lua).
+local loaded_code = require "hocket.internal.base.lazy" "hocket.internal.runner.loaded_code"
 local misuse = require "hocket.internal.base.misuse"
+local runs = require "hocket.internal.run.run"
 local script = require "hocket.internal.base.script"
 local sources = require "hocket.internal.base.sources"
 
@@ -42,8 +46,16 @@ local function enter(self, name, chunk, from)
   return loaded[name], from
 end
 
+local function compile(self, text, path, env)
+  if self.run.bound_code then
+    local ok, wrong = loaded_code.may_load(self.run, path, text)
+    if not ok then return nil, wrong end
+  end
+  return script.compile(text, path, env)
+end
+
 local function load_module(self, name, path, text)
-  local chunk, wrong = script.compile(text, path, self.env)
+  local chunk, wrong = compile(self, text, path, self.env)
   if not chunk then error(wrong, 0) end
   return enter(self, name, chunk, path)
 end
@@ -70,14 +82,18 @@ local function own_require(self)
     if loader then return enter(self, name, loader, ":preload:") end
     if is_of_the_program(name) then return theirs(self, name) end
     local path, text = find(self, name)
+    if not path and self.run.bound_code then
+      local ok, wrong = loaded_code.may_find(self.run, name, self.package)
+      if not ok then error(wrong, 0) end
+    end
     if not path then return theirs(self, name) end
     return load_module(self, name, path, text)
   end
 end
 
 -- What is needed for a run's own `package`: what a script changes there is its run's.
-local function own_modules(dir)
-  local self = { dir = dir, loaded = {}, preload = setmetatable({}, { __index = package.preload }) }
+local function own_modules(run, dir)
+  local self = { run = run, dir = dir, loaded = {}, preload = setmetatable({}, { __index = package.preload }) }
   for name, value in next, package.loaded do self.loaded[name] = value end
   self.package = setmetatable({ loaded = self.loaded, preload = self.preload, path = package.path, cpath = package.cpath }, { __index = package })
   return self
@@ -88,17 +104,18 @@ local function own_loadfile(self)
     if type(path) ~= "string" then return loadfile(path, mode, ...) end
     local text, err = sources.read(path)
     if not text then return nil, err.message end
-    return script.compile(text, path, select("#", ...) > 0 and (...) or self.env)
+    return compile(self, text, path, select("#", ...) > 0 and (...) or self.env)
   end
 end
 
---- The globals of a run's scripts, made once for each run.
+--- The globals of a run's scripts, made once for each folder: its modules are found there.
 ---@param run hocket.Run
----@param dir string Where the target is.
+---@param dir string Where the target is; or a workflow that an agent names.
 ---@return table env
 function kept_scripts.env(run, dir)
-  if run.script_env then return run.script_env end
-  local self = own_modules(dir)
+  run.script_envs = run.script_envs or {}
+  if run.script_envs[dir] then return run.script_envs[dir] end
+  local self = own_modules(run, dir)
   local loaded = own_loadfile(self)
   self.env = setmetatable({
     require = own_require(self), package = self.package,
@@ -109,8 +126,19 @@ function kept_scripts.env(run, dir)
       return chunk()
     end,
   }, { __index = _G })
-  run.script_env = self.env
+  run.script_envs[dir] = self.env
   return self.env
+end
+
+--- Has a run's scripts load what was looked at, also the ones that are loaded without globals of their own (the scripted model).
+---@param run hocket.Run
+---@param codes hocket.Code[]
+function kept_scripts.bind(run, codes)
+  if not loaded_code.note(run, codes) then return end
+  script.set_env(function()
+    local here = runs.current()
+    return here and here.bound_code and here.target.dir and kept_scripts.env(here, here.target.dir) or nil
+  end)
 end
 
 return kept_scripts

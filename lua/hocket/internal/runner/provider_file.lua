@@ -1,4 +1,4 @@
---- `providers.yaml` beside a target, or in the folder above it: providers of a project, each with all that hocket.provider takes.
+--- `providers.yaml` beside a target, or in the folder above it: providers of a project, each with everything that hocket.provider takes.
 ---
 ---     mycloud:
 ---       protocol: openai_chat
@@ -57,7 +57,7 @@ end
 
 --- Reads a file.
 ---@param path string
----@return hocket.ProviderFile? file Of those that are well.
+---@return hocket.ProviderFile? file Of the ones that are valid.
 ---@return hocket.Problem[] problems
 function provider_file.read(path)
   local text, err = sources.read(path, LIMIT)
@@ -143,7 +143,7 @@ function provider_file.load(run, target, path)
     local admitted, refused = stored_code.may_run(path, file.text, "providers")
     if not admitted then return nil, refused end
   end
-  -- A script that a person has named may do all that its author wants: the file beside it asks for nothing more.
+  -- A script that a person has named may do everything that its author wants: the file beside it asks for nothing more.
   if not target.named or run.options.code then
     local ok, err = trust.admit_providers(run, path, lines, file.digest)
     if not ok then return nil, err end

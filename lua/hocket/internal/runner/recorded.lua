@@ -5,7 +5,7 @@ local json = require "hocket.json"
 
 local recorded = {}
 
---- The names of these facts in a recording (hocket.cassette).
+--- The names of both facts in a recording (hocket.cassette).
 recorded.RUN, recorded.OUTCOME = "hocket.run", "hocket.outcome"
 
 -- ---- What a run did ------------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ function required.place(text, at)
   return breaks + 1, (utf8.len(last) or #last) + 1
 end
 
--- The file of a module below one of these directories.
+-- The file of a module below one directory of the list.
 local function beside(name, dirs)
   for _, dir in ipairs(dirs) do
     for _, file in ipairs(script.module_files(name)) do
@@ -92,14 +92,14 @@ end
 
 --- Where a module is: its file, or true where it has none that could be read.
 ---@param name string
----@param dirs string[] Where it is looked for first.
+---@param dirs string[] Where it is searched for first.
 ---@return string|true? found
 function required.find(name, dirs)
   if is_loaded(name) then return true end
   return beside(name, dirs) or on_path(name) or is_elsewhere(name) or nil
 end
 
---- The folders in which modules of a script are looked for: its own, and those above it up to the one that is checked.
+--- The folders in which modules of a script are looked for: its own, and those above it up to the one checked.
 ---@param path string The script's.
 ---@param root string
 ---@return string[]
@@ -111,6 +111,39 @@ function required.dirs(path, root)
   end
   dirs[#dirs + 1] = root
   return dirs
+end
+
+--- What is said of a module that is not there.
+---@param name string
+---@param path string The script that requires it.
+---@param root string
+---@return string
+function required.missing(name, path, root)
+  local dirs = required.dirs(path, root)
+  return ("module '%s' not found: there is no %s.lua in %s, and none in package.path"):format(name, name:gsub("%.", "/"), #dirs > 1 and dirs[1] .. " or above it" or root)
+end
+
+--- Lua shortens a long path at its front, as in "...folder/lib/util.lua": below the root it is known again.
+---@param path string As Lua's message has it.
+---@param root string
+---@return string
+function required.whole(path, root)
+  local rest = path:match "^%.%.%.(.+)$"
+  for i = 1, rest and #root or 0 do
+    if rest:sub(1, #root - i + 2) == root:sub(i) .. "/" then return root:sub(1, i - 1) .. rest end
+  end
+  return path
+end
+
+--- The same in place of the list of all files that Lua looked for; any other error as it is.
+---@param text string
+---@param root string
+---@return string
+function required.told(text, root)
+  local path, line, name, looked = text:match "^([^:\n]+)(:%d+: )module '([^'\n]+)' not found:(\n.*)$"
+  if not path or looked:gsub("\n\tno fi[^\n]*", "") ~= "" then return text end
+  path = required.whole(path, root)
+  return path .. line .. required.missing(name, path, root)
 end
 
 --- Checks that the modules that a script requires are there.
@@ -127,8 +160,7 @@ function required.check(path, text, root, problems, rest)
     if type(found) == "string" then files[#files + 1] = found end
     if found == nil and not names.paths then
       local line, column = required.place(text, one.at)
-      problems[#problems + 1] = problem.new(path, line, column, "module",
-        ("module '%s' not found: there is no %s.lua in %s, and none in package.path"):format(one.name, one.name:gsub("%.", "/"), #dirs > 1 and dirs[1] .. " or above it" or root))
+      problems[#problems + 1] = problem.new(path, line, column, "module", required.missing(one.name, path, root))
     end
   end
   return files

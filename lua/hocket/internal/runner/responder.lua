@@ -2,11 +2,13 @@
 --- function. Each has `say(text)`, `reload()` and `agents()`, and is closed at the end.
 local agents = require "hocket.agent"
 local callers = require "hocket.internal.base.lazy" "hocket.internal.runner.caller"
+local edition = require "hocket.internal.base.edition"
 local effects = require "hocket.internal.base.effects"
 local conversation = require "hocket.conversation"
 local json = require "hocket.json"
 local sources = require "hocket.internal.base.sources"
 local targets = require "hocket.internal.runner.target"
+local workflow = require "hocket.internal.base.lazy" "hocket.workflow"
 
 local responders = {}
 
@@ -51,15 +53,15 @@ end
 -- ---- What is newest --------------------------------------------------------------------------------------
 
 -- The newest state of a target; of a script only where it is watched, since it reads itself.
-local function newest(target)
+local function newest(target, options)
   if effects.here() then
     sources.stale()
-    local found, err, state = targets.kept(target.path)
+    local found, err, state = targets.kept(target.path, options)
     return found, err, state
   end
   local found, err
   if target.generation then found, err = targets.newest(target.path) end
-  if not found and not err and target.kind ~= "script" then found, err = targets.find(target.path) end
+  if not found and not err and target.kind ~= "script" then found, err = targets.find(target.path, nil, options) end
   return found, err, found and found.generation
 end
 
@@ -80,7 +82,7 @@ function Agent:say(text)
     local ok, err = callers.refresh(self.run, self.conversation.opts)
     if not ok then return nil, err end
   end
-  self.conversation.opts.document = self.run.documents[1] -- what a facilitator has had written goes on to be written
+  if edition.of(self.run) < 3 then self.conversation.opts.document = self.run.documents[1] end
   self.conversation.opts.files, self.run.files = self.run.files, {}
   return self.conversation:send(text)
 end
@@ -90,7 +92,7 @@ function Agent:agents()
 end
 
 function Agent:reload()
-  local found, err, state = newest(self.target)
+  local found, err, state = newest(self.target, self.run.options)
   if not found then return nil, err end
   if found.kind ~= "agent" then return failure("agent", "%s is no agent any more", self.target.path) end
   local list = changes(self:agents(), agents.team_of(found.agent))
@@ -162,9 +164,16 @@ function Script:agents()
   return type(self.made.agents) == "table" and self.made.agents or {}
 end
 
--- A function, or a table with one called `chat`.
+-- Each message is the input of a workflow.
+local function of_workflow(made)
+  return { chat = function(text) return made:run(text) end }
+end
+
+-- A function, a table with one called `chat`, or a workflow.
 local function made_by(script, target)
   local made, err = script(target)
+  local plan = type(made) == "table" and workflow.of_file(made, target.path)
+  if plan then return of_workflow(plan) end
   if type(made) == "function" then made = { chat = made } end
   if type(made) == "table" and type(made.chat) == "function" then return made end
   if made == nil and err ~= nil then return nil, err end
@@ -190,7 +199,7 @@ Script.compact, Script.clear = by_script "compact", by_script "clear"
 -- The script is run with the files that it is of. The new one is asked to take over the old one's state; when it
 -- cannot, the old one stays.
 function Script:reload()
-  local found, gone, state = newest(self.target)
+  local found, gone, state = newest(self.target, self.run.options)
   if gone then return nil, gone end
   local before = self.run.generation
   move_on(self.run, found or self.target, state)

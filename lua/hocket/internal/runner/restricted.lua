@@ -3,14 +3,14 @@
 --- call of hocket is put in by hocket.internal.runner.mod.
 ---
 --- Code that takes too long, or too much memory, without waiting is ended. A hook counts instructions, and the allocator
---- bytes (hocket.internal.core.bounds puts them on around the mod's code, and takes them off), so that time inside of one C
---- function is not seen: those that may take long for their arguments are bounded here (string.rep, patterns, the
---- functions of `table`). While a mod's code runs the methods of strings are the bounded ones as well.
+--- counts bytes (hocket.internal.core.bounds sets both around the mod's code). Neither sees the time inside of one C
+--- function. So functions that may take long for their arguments are bounded here (string.rep, patterns, the functions of
+--- `table`), and so are the methods of strings while a mod's code runs.
 ---
 ---     call ──> bounds on ──> the mod's code ──> leave: bounds off ──> hocket's ──> on again ──> … ──> off
 ---
---- What scripts keep in all is bounded by the host's `max_memory`. This contains mistakes and mischief; it is no wall
---- against who knows a way to break Lua itself.
+--- The host's `max_memory` bounds the memory of all scripts together. This contains mistakes and mischief. It does
+--- not stop an attacker who can break Lua itself.
 local bounds = require "hocket.internal.core.bounds"
 local compile = require "hocket.internal.base.script.compile"
 local fiber = require "hocket.internal.core.fiber"
@@ -24,7 +24,7 @@ local find, format, gsub, sub = string.find, string.format, string.gsub, string.
 local STEP = 1000
 --- Bytes that it may take between two waits, unless it is said. Bytes that string.rep gives, elements that a function of `table` goes through, steps of a pattern at worst.
 local MEMORY = 64 << 20
---- Bytes of a text, times bytes of what is looked for in it as it stands.
+--- Bytes of a text, times bytes of what is searched for in it as it stands.
 local MAX_COMPARED = 2e9
 local MAX_TEXT, MAX_LIST, MAX_STEPS = 1 << 20, 1000000, 2e8
 
@@ -110,9 +110,9 @@ local function too_long(what)
   error(what .. ": that may take too long here", 3)
 end
 
--- What matching takes at worst: the ways in which n bytes can be shared out among the quantifiers, from each place
--- where it may begin; %b and what refers back go through all bytes once more, a set through its letters for each. The last
--- quantifier of all has nothing behind it that could fail.
+-- The worst cost of matching: the number of ways to share n bytes out among the quantifiers, from each possible start. %b
+-- and back references visit all bytes once more, and a set visits its letters for each byte. After the last quantifier
+-- nothing can fail.
 local function worst(n, pattern)
   local _, free = gsub(pattern, "[*+?-]", "")
   local _, scans = gsub(pattern, "%%[b%d]", "")
@@ -199,7 +199,7 @@ local function coroutines(self)
   end
   function own.resume(co, ...)
     if not mine[co] then error("cannot resume a coroutine that is not the script's own", 2) end
-    return checked(self, coroutine.resume(co, ...))
+    return checked(self, fiber.plain_resume(co, ...))
   end
   function own.yield(...)
     if not mine[coroutine.running()] then error("this is no coroutine of the script: use hocket.flow to wait", 2) end

@@ -5,15 +5,18 @@ local broker = require "hocket.broker"
 local cassette = require "hocket.cassette"
 local caught = require "hocket.internal.base.caught"
 local ending = require "hocket.internal.base.lazy" "hocket.internal.base.ending"
+local edition = require "hocket.internal.base.edition"
 local effects = require "hocket.internal.base.effects"
 local explain = require "hocket.internal.base.lazy" "hocket.internal.models.explain"
 local fiber = require "hocket.internal.core.fiber"
-local flow = require "hocket.flow"
+local flow = require "hocket.internal.base.lazy" "hocket.flow"
 local json = require "hocket.json"
-local misuse = require "hocket.internal.base.misuse"
+local misuse = require "hocket.internal.base.lazy" "hocket.internal.base.misuse"
 local media = require "hocket.internal.base.lazy" "hocket.internal.base.media"
-local origins = require "hocket.internal.run.origins"
+local origins = require "hocket.internal.base.lazy" "hocket.internal.run.origins"
 local orchestrate = require "hocket.orchestrate"
+local memory = require "hocket.internal.base.lazy" "hocket.internal.base.memory"
+local required = require "hocket.internal.base.lazy" "hocket.internal.runner.required"
 local runs = require "hocket.internal.run.run"
 local partial_result = require "hocket.internal.base.lazy" "hocket.internal.run.partial_result"
 local steering = require "hocket.internal.base.lazy" "hocket.internal.run.steering"
@@ -27,7 +30,7 @@ local options_known = {
   board = "hocket.board", document = "hocket.document", tools = "table", model = "string", variables = "table",
   on_delta = "function", on_event = "function", timeout = "number", history = "any", extra_tools = "table",
   override_model = "string", on_question = "any", approve = "any", workdir = "string", budget = "any", sandbox = "any",
-  network = "any", context = "table", record = "string", replay = "string",
+  network = "any", context = "table", record = "string", replay = "string", mode = "string",
 }
 
 -- What hocket.start takes beside them, as for a target: options of the run that it makes.
@@ -37,7 +40,7 @@ local options_of_start = {
 }
 
 -- What holds for a run and cannot be said of one call in it.
-local for_whole_run = { "on_question", "approve", "workdir", "sandbox", "network" }
+local for_whole_run = { "on_question", "approve", "workdir", "sandbox", "network", "mode" }
 
 -- A type's name; of what is made in C its own, "hocket.board".
 local function kind_of(value)
@@ -75,7 +78,7 @@ local function cause(run, err)
   return none and not next(run.answered) and none or err
 end
 
--- A function of a script's own that raises is told, and called no more: the run goes on without it.
+-- A function of a script's own that raises is reported, and called no more: the run goes on without it.
 local function guarded(run, fn)
   return function(event)
     if not fn then return end
@@ -111,13 +114,26 @@ local function listen(run, fn, wanted)
   return listener, deliver
 end
 
+-- A cancel ends the listener before the run's last events: they are delivered when the run is left. What the program's function
+-- raises then is no outcome of the run.
+local function rest(deliver)
+  return setmetatable({}, { __close = function()
+    if fiber.cancelled() then pcall(deliver) end
+  end })
+end
+
 -- Of a run that was forked from another: what it did not have to do again, and what that would have used.
 local function tell_reused(run)
   local replayed, anew = effects.reused()
   if not replayed then return end
   local saved = run.saved and run.saved:usage(account.ROOT)
-  run:emit("run_reused", { replayed = replayed, run_anew = anew, saved = saved })
+  local first = anew > 0 and memory.first() or nil
+  if edition.of(run) >= 3 then first = effects.value("reused", {}, function() return first end) else first = nil end -- a replay may remember less
+  run:emit("run_reused", { replayed = replayed, run_anew = anew, saved = saved, first = first })
 end
+
+-- Files of ours that call a script, where it called in a return statement.
+local callers = { "hocket/internal/runner/run_target.lua", "hocket/workflow.lua" }
 
 --- Runs `work(run)` between workflow_started and workflow_finished, whatever happens in it.
 ---@async
@@ -139,7 +155,9 @@ function runner.workflow(run, input, work)
   local ok, reply, err = xpcall(work, function(raised)
     if type(raised) ~= "string" then return raised end
     local err = caught.error(raised)
-    err.message = misuse.of_script("hocket/internal/runner/run_target.lua", run.target and run.target.path, err.message)
+    for _, caller in ipairs(callers) do err.message = misuse.of_script(caller, run.target and run.target.path, err.message) end
+    if edition.of(run) >= 4 then err.message = misuse.uncaught(callers, err.message) end
+    if run.target and edition.of(run) >= 3 and err.message:find("' not found:\n", 1, true) then err.message = required.told(err.message, run.target.dir or ".") end
     err.traceback = debug.traceback(nil, 2):gsub("\n[^\n]*hocket/internal/runner/.*", "")
     return err
   end, run)
@@ -169,14 +187,15 @@ local function answer(agent, input, options, begins)
   return cassette.within(options, function() return orchestrate.call(agent, input, options, begins) end)
 end
 
--- The same inside of a run, whose script hears of this call alone: several may go on side by side.
+-- The same inside of a run, whose script learns of this call alone: several may go on side by side.
 local function answer_told(run, agent, input, options)
   local op
-  run.origins = run.origins or origins.new()
-  local listener, deliver_rest = listen(run, options.on_event, function(event) return op and run.origins:is_of(event, op) end)
+  local noted = origins.listen(run)
+  local left <close> = setmetatable({}, { __close = function() origins.leave(run) end }) -- also on a cancel
+  local listener, deliver_rest = listen(run, options.on_event, function(event) return op and noted:is_of(event, op) end)
   local reply, err = answer(agent, input, options, function(step)
     op = step.op
-    for kind, thing in pairs { boards = options.board, documents = options.document } do run.origins:made(kind, run.adopted[thing], op) end
+    for kind, thing in pairs { boards = options.board, documents = options.document } do noted:made(kind, run.adopted[thing], op) end
   end)
   listener:cancel()
   deliver_rest()
@@ -198,6 +217,7 @@ local function in_own_run(agent, input, options, started)
   local listener, deliver
   if options.on_event then listener, deliver = listen(run, options.on_event) end
   if started then started:of(run, options.on_event, deliver) end
+  local left <close> = deliver and rest(deliver)
   local reply, err = runner.workflow(run, type(input) == "string" and input or media.split(input), function() return answer(agent, input, options) end)
   if listener then listener:wait() end
   if reply then
@@ -223,6 +243,9 @@ runner.check = check
 
 --- Calls fn(event) for each event of a run that is to come.
 runner.listen = listen
+
+--- To be closed when the run has ended: delivers its last events if it was cancelled.
+runner.rest = rest
 
 -- The agent that a path stands for: what is not one cannot answer inside of a run.
 local function agent_at(path)

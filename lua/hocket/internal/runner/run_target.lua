@@ -1,21 +1,25 @@
 --- `hocket run TARGET [INPUT]`: a script, an agent file, or a directory with agents.
 local agents = require "hocket.agent"
+local bounds = require "hocket.internal.base.lazy" "hocket.internal.agents.bounds"
+local workflow_bound = require "hocket.internal.base.lazy" "hocket.internal.agents.workflow_bound"
 local broker = require "hocket.broker"
-local bundle_files = require "hocket.internal.base.bundle_files"
+local bundle_files = require "hocket.internal.base.sources.bundle"
 local cassette = require "hocket.cassette"
 local caught = require "hocket.internal.base.caught"
 local consent = require "hocket.internal.run.consent"
 local edition = require "hocket.internal.base.edition"
 local effects = require "hocket.internal.base.effects"
+local formats = require "hocket.internal.base.lazy" "hocket.internal.agents.formats"
 local endings = require "hocket.internal.base.lazy" "hocket.internal.base.ending"
 local fiber = require "hocket.internal.core.fiber"
-local flow = require "hocket.flow"
+local flow = require "hocket.internal.base.lazy" "hocket.flow"
 local json = require "hocket.json"
 local kept = require "hocket.internal.core.kept"
 local labels = require "hocket.internal.base.labels"
 local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
 local model = require "hocket.model"
 local orchestrate = require "hocket.orchestrate"
+local plan_target = require "hocket.internal.base.lazy" "hocket.internal.runner.plan_target"
 local day_budget = require "hocket.internal.base.lazy" "hocket.internal.models.day_budget"
 local kept_scripts = require "hocket.internal.base.lazy" "hocket.internal.runner.kept_scripts"
 local mod = require "hocket.internal.base.lazy" "hocket.internal.runner.mod"
@@ -23,6 +27,7 @@ local prompt = require "hocket.internal.agents.prompt"
 local component = require "hocket.internal.base.component"
 local policy = require "hocket.internal.base.lazy" "hocket.internal.run.policy"
 local worker = require "hocket.internal.base.lazy" "hocket.internal.pool.worker"
+local workflow = require "hocket.internal.base.lazy" "hocket.workflow"
 local provider_place = require "hocket.internal.runner.provider_place"
 local provider_file = require "hocket.internal.base.lazy" "hocket.internal.runner.provider_file"
 local recorded = require "hocket.internal.base.lazy" "hocket.internal.runner.recorded"
@@ -30,6 +35,7 @@ local rule_check = require "hocket.internal.base.lazy" "hocket.internal.session.
 local runner = require "hocket.internal.runner.run_agent"
 local runs = require "hocket.internal.run.run"
 local script = require "hocket.internal.base.script"
+local script_reply = require "hocket.internal.base.lazy" "hocket.internal.runner.script_reply"
 local sources = require "hocket.internal.base.sources"
 local stored_code = require "hocket.internal.base.lazy" "hocket.internal.runner.stored_code"
 local system = require "hocket.internal.core.system"
@@ -37,31 +43,11 @@ local targets = require "hocket.internal.runner.target"
 local egress = require "hocket.internal.base.lazy" "hocket.internal.run.egress"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
 local script_env = require "hocket.internal.base.lazy" "hocket.internal.base.script.env"
+local unlimited = require "hocket.internal.base.lazy" "hocket.internal.agents.unlimited"
 local trust = require "hocket.internal.base.lazy" "hocket.internal.runner.trust"
 
 local function failure(code, message)
   return nil, { code = code, message = message }
-end
-
-local answers = { string = true, number = true, boolean = true, ["nil"] = true, table = true }
-
--- What a script returned, as a reply: a text, a reply, a table, nothing.
-local function as_reply(value, err)
-  if value == nil and err ~= nil then
-    return nil, type(err) == "table" and err or caught.error(err)
-  elseif type(value) == "table" and type(value.text) == "string" then
-    return value
-  elseif value == nil then
-    return { text = "" }
-  elseif type(value) == "table" then
-    local ok, text = pcall(json.encode, value)
-    if not ok and caught.no_memory(text) then error(text, 0) end
-    if not ok then return failure("script", "the script returned a table that is no JSON: " .. text) end
-    return { text = text }
-  elseif not answers[type(value)] then
-    return failure("script", ("the script returned a %s, which is no answer: return a text, a reply or a table"):format(type(value)))
-  end
-  return { text = tostring(value) }
 end
 
 local function any_text(value, found, depth)
@@ -106,7 +92,7 @@ local function load_script(target, run, input)
   local text, err = sources.read(target.path)
   if not text then return nil, err end
   local env = setmetatable({ print = printing(run), os = script_os, arg = { [0] = target.path, input } },
-    { __index = target.env or made and made.env or effects.here() and kept_scripts.env(run, target.dir) or _G })
+    { __index = target.env or made and made.env or (effects.here() or run.bound_code) and kept_scripts.env(run, target.dir) or _G })
   local chunk, wrong = script.compile(text, target.path, env)
   if not chunk then return failure("agent", wrong) end
   return chunk(input)
@@ -115,13 +101,15 @@ end
 -- A script that is made for conversations answers a single input as well.
 local function run_script(target, input, run)
   local value, err = load_script(target, run, input)
+  local made = type(value) == "table" and workflow.of_file(value, target.path)
+  if made then value, err = made:run(input or "") end
   if type(value) == "function" then value = { chat = value } end
   if type(value) == "table" and type(value.chat) == "function" then value, err = value.chat(input or "") end
   if value == nil and err == nil then value = run:said() end
   if value == nil and err == nil and not run.printed and run:usage().calls > 0 then
     run:emit("warning", { message = ("%s returned nothing and printed nothing: return the answer"):format(target.path) })
   end
-  local reply, wrong = as_reply(value, err)
+  local reply, wrong = script_reply(value, err)
   return marked(run, reply, value), wrong
 end
 
@@ -157,6 +145,41 @@ local function check_variables(run, target)
   end
 end
 
+-- Whether an agent at work has a time limit, by itself or by whoever called it.
+local function has_timeout(step)
+  while step do
+    if step.opts.timeout or step.def.timeout then return true end
+    step = step.above
+  end
+  return false
+end
+
+-- What a script calls is known when it calls it: its first model call that nothing limits makes the warning.
+local function watch_limits(run, path)
+  run.unlimited = function()
+    if run.limits_told or has_timeout(fiber.context().step) then return end
+    run.limits_told, run.unlimited = true, nil
+    unlimited.warn(run, unlimited.of_script(path, true))
+  end
+end
+
+-- Of a run that nobody watches, where neither its options nor its agent's file limit what it may use.
+local function check_limits(run, target)
+  if not run.options.unattended or consent.limits(run.options) then return end
+  if target.kind == "script" and edition.of(run) >= 3 then return watch_limits(run, target.path) end
+  if target.kind ~= "agent" then return end
+  local message = bounds.warning(target.agent, workflow_bound.of_team(agents.team_of(target.agent))[target.agent.name])
+  if message then unlimited.warn(run, unlimited.advise(message)) end
+end
+
+-- What another program's file says and hocket leaves out is listed by a check; a run says that there is some.
+local function tell_left_out(run, target)
+  local theirs = target.agent and target.agent.theirs
+  if not theirs or theirs.left_out == 0 then return end
+  run:emit("warning", { message = ("%s is an agent of %s, and something that its file says is left out: 'hocket check %s' lists it"):format(
+    target.agent.name, formats.get(theirs.format).title, target.agent.file) })
+end
+
 -- Whether anybody says anything of tool calls.
 local function has_rules(run, target)
   if run.options.approve ~= nil or system.getenv "HOCKET_APPROVE" then return true end
@@ -167,6 +190,10 @@ local function has_rules(run, target)
 end
 
 local function run_agent(target, input, run)
+  if target.kind == "plan" then
+    if #run.files > 0 then return failure("unsupported", "a plan's steps go by words alone: give files to an agent") end
+    return plan_target.run(target, input)
+  end
   if #run.files == 0 and (not input or not input:find "%S") then
     return failure("invalid", "an agent needs an input: hocket run TARGET \"what to do\", or '-' to read it from stdin")
   end
@@ -175,10 +202,12 @@ local function run_agent(target, input, run)
   return orchestrate.call(target.agent, input or "", { extra_tools = run.options.tools, files = run.files })
 end
 
--- A run whose plan a person has refused did nothing, whatever its agent says of that. A script sees to it itself.
+-- A run whose plan a person has refused did nothing, whatever its agent says of that. A script may answer for itself; one that returns
+-- the planner's own reply does not.
 local function not_agreed(run, target, reply, err)
-  local refused = reply and (reply.finish == "declined" or run.declined)
-  if not refused or target.kind == "script" or run.options.conversation or edition.of(run) < 2 then return reply, err end
+  local is_script = target.kind == "script"
+  local refused = reply and (reply.finish == "declined" or run.declined and not is_script)
+  if not refused or run.options.conversation or edition.of(run) < (is_script and 4 or 2) then return reply, err end
   return nil, { code = "declined", message = "the plan was refused, and nothing was done", finish = "declined", text = reply.text }
 end
 
@@ -187,14 +216,15 @@ local function work(run, target, input)
   if ok then ok, err = run:read_files(run.options.files) end
   if not ok then return nil, err end
   check_variables(run, target)
+  check_limits(run, target)
+  tell_left_out(run, target)
   local wrong = has_rules(run, target) and rule_check.of_target(run, target)
   if wrong then return nil, wrong end
   if run.options.conversation then
     return require("hocket.internal.runner.chat").run(run, target, input, function(newest) return load_script(newest, run, nil) end)
   end
   if target.call then return worker.answer(run, input, orchestrate.call) end
-  if target.kind == "script" then return run_script(target, input, run) end
-  return not_agreed(run, target, run_agent(target, input, run))
+  return not_agreed(run, target, (target.kind == "script" and run_script or run_agent)(target, input, run))
 end
 
 -- What the person who starts a run says of prices holds from then on.
@@ -275,7 +305,7 @@ local function made_files(reply)
   return #list > 0 and list or nil
 end
 
--- An answer that was cut by a budget or a limit is told, and is a failure all the same.
+-- An answer that was cut by a budget or a limit is reported, and is a failure all the same.
 local function outcome(reply, err, conversation)
   local cut = reply and reply.cut
   if cut and not endings.is_answer(reply, conversation) then
@@ -309,7 +339,7 @@ local function note_typed(run, input)
   for _, value in pairs(run.options.variables or {}) do note(value) end
 end
 
--- An input that is a stranger's labels all that is made of it.
+-- An input that is a stranger's labels everything that is made of it.
 local function label(run, names)
   if not names then return end
   run.labels = labels.new()
@@ -350,11 +380,23 @@ local function let_in(run, target)
   local admitted, refused = trust.admit(run, target, true, stands_in(run, target))
   if not admitted then return nil, refused end
   run.admitted = admitted
+  if admitted.codes and admitted.codes[1] then kept_scripts.bind(run, admitted.codes) end
   if admitted.runs then targets.use(target) end
   run.scripted = scripted(run, target, admitted)
   local path = target.dir and provider_place(target.dir)
   if not path then return true end
   return provider_file.load(run, target, path)
+end
+
+-- The model that makes conversations shorter is resolved at once: else a wrong name shows when the window is full. A script may still declare
+-- its provider.
+local function check_context(run, target)
+  local settings = run.options.context
+  if not settings or not settings.model or target.kind == "script" or edition.of(run) < 3 then return true end
+  local found, err = model.resolve(settings.model)
+  if found then return true end
+  err.message = "the option 'context': " .. err.message
+  return nil, err
 end
 
 -- A run that is not kept would draw from nothing.
@@ -372,13 +414,14 @@ local function find(path, options)
     if why then return failure("unsupported", "a run of an agent's pool: " .. why) end
     return worker.target(options.call)
   end
-  if effects.here() then return targets.kept(path) end
-  local target, err = targets.newest(path)
-  if not target and not err then target, err = targets.find(path) end
+  if effects.here() then return targets.kept(path, options) end
+  local target, err
+  if targets.may_watch(options) then target, err = targets.newest(path) end
+  if not target and not err then target, err = targets.find(path, nil, options) end
   return target, err, target and target.generation
 end
 
--- What keeps a target from being looked for (no descriptor is left, a cancel) is told with the run's events, as all that is wrong.
+-- What keeps a target from being looked for (no descriptor is left, a cancel) is reported with the run's events, as everything that is wrong.
 local function find_or_say(path, options)
   local ok, target, err, state = pcall(find, path, options)
   if ok then return target, err, state end
@@ -420,6 +463,7 @@ return function(args, journal, id)
     local counted, why = check_project(options)
     if not counted then return nil, why end
     local ok, refused = let_in(run, target)
+    if ok then ok, refused = check_context(run, target) end
     if not ok then return nil, refused end
     local seconds = run.call and run.call.seconds or not run.options.conversation and run.options.timeout
     return not_answered(in_time(seconds, function()

@@ -62,7 +62,7 @@ local function module_at(self, n)
   return lua_text.value(word(self, at)), open and at + 2 or at + 1
 end
 
--- Declares names up to a token that is neither a name, a comma nor an attribute; those that are given a module are known as that.
+-- Declares names up to a token that is neither a name, a comma nor an attribute; the ones that are given a module are known as that.
 local function declare(self, n)
   local names, list = top(self).names, {}
   while is_name(self, n) do

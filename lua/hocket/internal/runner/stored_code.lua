@@ -1,5 +1,5 @@
 --- Whether the code of a run of the store may run here. A run brings the files that it has read: scripts and their modules, providers.yaml,
---- MCP servers. One that this user has begun on this machine (run/proof.lua) goes on with them. Any other one was imported, loaded from
+--- MCP servers. One that this user has begun on this machine (run/proof.lua) continues with them. Any other one was imported, loaded from
 --- a save, or put into the store by somebody else, and its files are a stranger's:
 ---
 ---     trust = true                    its code may run: hocket resume --trust, the embedder's {"trust": true}
@@ -10,7 +10,7 @@
 --- This is the one way in: resume, fork, replay, load, workers, HTTP, MCP, ACP and A2A begin here (host/run/consent.c). What is compared is
 --- the text that will run. What a run reads later, from disk, passes the same rule when it is compiled, declared or started (`may_run`).
 local agents = require "hocket.internal.base.lazy" "hocket.agent"
-local bundle_files = require "hocket.internal.base.bundle_files"
+local bundle_files = require "hocket.internal.base.sources.bundle"
 local consent = require "hocket.internal.run.consent"
 local edition = require "hocket.internal.base.edition"
 local effects = require "hocket.internal.base.effects"
@@ -40,7 +40,7 @@ local OWN, TRUSTED = "own", "trusted"
 -- ---- What a run brings -----------------------------------------------------------------------------
 
 -- Endings of texts that nobody runs: agents, what they include, their data. All others may be code.
-local texts = { md = true, txt = true, json = true, tmpl = true }
+local texts = { md = true, ai = true, txt = true, json = true, tmpl = true }
 
 -- What sources.read answers from a file of the run; nil: it is none.
 local function read_of(name, text)
@@ -54,7 +54,7 @@ end
 
 -- The servers that a text names, with what is to be started or asked; false: it may, and cannot be read.
 local function servers_of(path, text)
-  if path:match "[^/]*$" == mcp_servers.FILE then
+  if mcp_servers.is_file(path) then
     local list, by_name = {}, mcp_servers.read_text(text, path)
     for _, one in pairs(by_name or {}) do list[#list + 1] = one end
     return by_name ~= nil and list
@@ -78,7 +78,7 @@ local function is_before(a, b)
   return a.text < b.text
 end
 
--- All that counts as code, sorted. Where a script runs it may run what it reads, too.
+-- Everything that counts as code, sorted. Where a script runs it may run what it reads, too.
 local function pieces(fed)
   local list, code, has_script = {}, {}, false
   for name, text in pairs(fed or {}) do
@@ -90,7 +90,7 @@ local function pieces(fed)
     end
   end
   for _, piece in ipairs(list) do
-    if piece.kind ~= "data" or has_script and not piece.path:find "%.md$" then code[#code + 1] = piece end
+    if piece.kind ~= "data" or has_script and not piece.path:find "%.md$" and not piece.path:find "%.ai$" then code[#code + 1] = piece end
   end
   table.sort(code, is_before)
   return code
@@ -182,6 +182,7 @@ function stored_code.begin(row, given_text, how, fed)
     local _, err = trust.refuse_run(row.id, names_of(left), given.consent == false)
     error(err, 0)
   end
+  if how == "new" and fed then sources.forget_permissions(fed) end
   if how == "replay" then return row.options, with_code("{}", code) end
   local own, instead, wish = consent.decide(row, given_text, how == "new", ours)
   return own, code and with_code(instead, code) or instead, wish

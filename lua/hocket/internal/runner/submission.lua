@@ -74,7 +74,7 @@ local function options_of(args, cwd)
   local options = {}
   for name, value in pairs(args.options or {}) do options[name] = value end
   options.interactive, options.simulate, options.deltas = nil, nil, nil
-  options.park, options.cwd, options.edition = true, cwd, edition.NOW
+  options.park, options.unattended, options.cwd, options.edition = true, true, cwd, edition.NOW
   return options
 end
 
@@ -87,7 +87,7 @@ end
 ---@field id? string
 ---@field caller? string Id of the run that asks for it.
 ---@field project? string
----@field waits? boolean A store that is away is waited for.
+---@field waits? boolean A store that is away is awaited.
 
 local submission = {}
 
@@ -101,7 +101,7 @@ function submission.prepare(args)
   local ok, err = check(args)
   if not ok then return nil, err end
   local target
-  target, err = targets.find(args.target)
+  target, err = targets.find(args.target, nil, args.options)
   if not target then return nil, err end
   local options = args.options or {}
   local wrong = rule_check.early(options, { args.target })
@@ -112,7 +112,7 @@ function submission.prepare(args)
   ok, err = check_model(options.model)
   if not ok then return nil, err end
   local files
-  files, err = bundle.of(args.target, admitted, options.files)
+  files, err = bundle.of(target.path, admitted, options.files)
   if not files then return nil, err end
   local made, id = options_of(args, files.cwd), args.id or system.run_id()
   made.project = args.project or made.project

@@ -36,7 +36,7 @@ local function is_count(v)
   return math.tointeger(v) ~= nil and v >= 1
 end
 
--- What a worker would refuse when it begins: who submits is told at once.
+-- What a worker would refuse when it begins is an error at once, for whoever submits it.
 local values = {
   at = { "seconds since 1970 expected", function(v) return v >= 0 and v < LAST end },
   timeout = { "seconds above 0 expected", function(v) return v > 0 end },
@@ -77,7 +77,7 @@ local function options_of(opts, run)
   if not rules then return nil, err end
   if rules[1] then options.rules = json.array(rules) end
   if not run then return options end
-  options.consent, options.memory_of = run.options.consent, run.options.memory_of
+  options.consent, options.memory_of, options.mode = run.options.consent, run.options.memory_of, run.options.mode
   local names = run.labels and labels.names(run.labels.bits) or {}
   if #names > 0 then options.labels = json.array(names) end
   return options
@@ -92,7 +92,7 @@ end
 local Submitted = {}
 Submitted.__index = Submitted
 
--- What the store has of its end; false: it has not ended, and who is told when it does.
+-- What the store has of its end; false: it has not ended, and the caller that gets a signal when it does.
 local function look(id)
   local row, err = store.find(id)
   if not row then return nil, err end
@@ -133,8 +133,8 @@ local function look_here(self, seconds)
   return effects.run("submitted", { id = self.id }, function() return look_for(self.id, seconds) end, { reads = true })
 end
 
--- Its caller hears of the end as of a signal, once: that says so, and the store what it is. One that goes on under another name, a
--- fork of the caller, is told nothing and looks now and then; what has ended already nobody has to hear of.
+-- Its caller gets the end as a signal, once: the signal says that it has ended, the store how. A fork of the caller has another name,
+-- gets no signal and polls. A run that has ended already needs no signal.
 ---@return table|false|nil result false: the end is said.
 local function wait_for_end(self, run, seconds)
   local name, result, more = "run " .. self.id, false, run.id

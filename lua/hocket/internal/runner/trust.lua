@@ -7,21 +7,27 @@
 ---     travels with a run                          asked of when it was submitted (runner/submission.lua)
 ---
 --- Agents in Markdown are no code: a folder that has only those is never asked about.
+local agents = require "hocket.internal.base.lazy" "hocket.agent"
 local effects = require "hocket.internal.base.effects"
 local ask = require "hocket.internal.base.lazy" "hocket.ask"
 local fs = require "hocket.internal.core.fs"
+local facts_of = require "hocket.internal.agents.facts"
+local functions = require "hocket.internal.base.lazy" "hocket.internal.agents.functions"
 local machine_policy = require "hocket.internal.models.machine_policy"
 local script = require "hocket.internal.base.script"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
 local sanitize = require "hocket.internal.base.lazy" "hocket.internal.base.sanitize"
 local sources = require "hocket.internal.base.sources"
 local skills = require "hocket.internal.base.lazy" "hocket.internal.agents.skills"
 local state_dir = require "hocket.internal.run.state_dir"
 local system = require "hocket.internal.core.system"
-local tree = require "hocket.internal.base.tree"
+local tree = require "hocket.internal.base.lazy" "hocket.internal.base.tree"
+local trusted_files = require "hocket.internal.base.lazy" "hocket.internal.runner.trusted_files"
+local workflow_file = require "hocket.internal.base.lazy" "hocket.internal.agents.workflow_file"
 
 local trust = {}
 
---- Files and bytes of a folder's Lua that are looked at.
+--- Files and bytes of a folder's Lua that are checked.
 local MAX_FILES, MAX_BYTES = 1000, 16 << 20
 --- Files that are named in a question.
 local SHOWN = 20
@@ -33,6 +39,8 @@ local REMEMBERED = 1000
 ---@field names string[] For people, from the target on.
 ---@field digest string
 ---@field files? table<string, string> Of a folder: the digest of each file, by its name below it.
+---@field dir? string Of a folder: as the target has it.
+---@field bound? boolean What it loads has to be part of it (loaded_code.lua): not where HOCKET_TRUST names its folder.
 
 local going_on = {} -- paths that were trusted for a run whose files are watched: its person is changing them
 
@@ -53,7 +61,7 @@ local function code_of_dir(dir)
   if #files > MAX_FILES then
     return nil, { code = "limit", message = ("%s: more than %d files of Lua: nobody can look at them. Name the script that is to run"):format(dir, MAX_FILES) }
   end
-  local code, parts, left = { path = fs.real(dir) or dir, names = {}, files = {} }, {}, MAX_BYTES
+  local code, parts, left = { path = fs.real(dir) or dir, dir = dir, names = {}, files = {} }, {}, MAX_BYTES
   for i, file in ipairs(files) do
     local size, digest = read(file, left)
     if not size then return nil, digest end
@@ -88,9 +96,21 @@ local function is_remembered(code)
   return false
 end
 
+-- The digest that was trusted at a place, whatever is there now.
+local function digest_before(path)
+  local digest
+  for _, line in ipairs(recall()) do
+    if line.path == path then digest = line.digest end
+  end
+  return digest
+end
+
 local function keep(codes)
   local dir, lines, fresh = state_dir(), {}, {}
   if not dir then return nil, { code = "not_found", message = "there is no home to keep it in" } end
+  for _, code in ipairs(codes) do
+    if code.files then trusted_files.keep(code.digest, code.files, digest_before(code.path)) end
+  end
   for _, code in ipairs(codes) do fresh[code.path] = code.digest end
   for _, line in ipairs(recall()) do
     if not fresh[line.path] then lines[#lines + 1] = line.digest .. " " .. line.path end
@@ -98,7 +118,7 @@ local function keep(codes)
   for path, digest in pairs(fresh) do
     if not path:find "\n" then lines[#lines + 1] = digest .. " " .. path end
   end
-  local ok, err = fs.mkdir(dir)
+  local ok, err = fs.mkdir(dir, { private = true })
   if not ok then return nil, err end
   return fs.write(dir .. "/trust", table.concat(lines, "\n", math.max(1, #lines - REMEMBERED + 1)) .. "\n", { private = true })
 end
@@ -113,7 +133,8 @@ function trust.remember(dir)
   return keep { code }
 end
 
--- ---- Who has said so ----------------------------------------------------------------------------
+-- ---- Who gave the trust
+-- ----------------------------------------------------------------------------
 
 local everything = { ["1"] = true, yes = true, all = true, ["true"] = true }
 
@@ -138,12 +159,32 @@ local function is_trusted(code, watched)
   return is_in_variable(code.path) or watched and going_on[code.path] or is_remembered(code)
 end
 
+-- Notes whether code was trusted before, and what has changed since. The question goes by these notes, which are in the run's
+-- log: what is trusted by the time of a replay says something else.
+local function note_changes(code)
+  local before = digest_before(code.path)
+  code.is_changed = before ~= nil
+  local lines, same = trusted_files.since(before or "", code.files or {})
+  if not lines or #lines == 0 then return end
+  if same > 0 then lines[#lines + 1] = ("%d file%s as before"):format(same, same == 1 and "" or "s") end
+  code.changes = lines
+end
+
 local function list(codes)
   local names = {}
-  for _, code in ipairs(codes) do table.move(code.names, 1, #code.names, #names + 1, names) end
+  for _, code in ipairs(codes) do
+    local own = code.changes or code.names
+    table.move(own, 1, #own, #names + 1, names)
+  end
   local shown = {}
   for i = 1, math.min(#names, SHOWN) do shown[i] = sanitize.json(names[i]):gsub("%c", "?") end
   return shown, #names - #shown
+end
+
+-- A run of before these notes asked in other words.
+local function trusted_before(code)
+  if code.is_changed == nil then return "is not trusted yet, or has changed since" end
+  return code.is_changed and "has changed since you trusted it" or "is not trusted yet"
 end
 
 local function question(codes)
@@ -164,8 +205,8 @@ local function question(codes)
     return ("%s is not trusted yet, or has changed since. Its providers get what agents are asked, and keys:\n  %s%s"):format(
       sanitize.json(codes[1].path), table.concat(shown, "\n  "), more > 0 and ("\n  and %d more"):format(more) or "")
   end
-  return ("%s is not trusted yet, or has changed since. Its Lua would run with your rights:\n  %s%s"):format(
-    sanitize.json(codes[1].path), table.concat(shown, "\n  "), more > 0 and ("\n  and %d more"):format(more) or "")
+  return ("%s %s. Its Lua would run with your rights:\n  %s%s"):format(sanitize.json(codes[1].path),
+    trusted_before(codes[1]), table.concat(shown, "\n  "), more > 0 and ("\n  and %d more"):format(more) or "")
 end
 
 -- What counts for the code of a run: on the command line, and for a server's clients.
@@ -232,31 +273,63 @@ function trust.script_beside(found)
   end
 end
 
--- What of a target would run that was not named: a directory's main.lua, the scripted model, and their modules.
+-- The folders of Lua that agents of the target name: functions of modules beside them, workflows. In order, each once.
+local function named_folders(found)
+  local team, seen = found.agent and agents.team_of(found.agent) or found.plan and found.plan.team or {}, {}
+  for _, dir in ipairs(found.plan and found.plan.function_dirs or {}) do seen[dir] = true end
+  for _, def in pairs(team) do
+    if functions.of(def)[1] then seen[found.dir] = true end
+    local files = facts_of(def).has_workflows and workflow_file.files_of(def) or {}
+    if def.workflow then files[#files + 1] = def.file end
+    for _, file in ipairs(files) do seen[file:match "^(.*)/[^/]*$" or "."] = true end
+  end
+  return sorted_keys(seen)
+end
+
+local function is_inside(dir, outer)
+  local real, root = fs.real(dir) or dir, fs.real(outer) or outer
+  return real == root or real:sub(1, #root + 1) == root .. "/"
+end
+
+-- The folders whose Lua would run without being named: a directory's main.lua and the scripted model with their modules, and what agents name.
+local function unnamed_folders(found, sim, named)
+  local dirs = not named and (found.kind == "script" or sim) and { found.dir } or {}
+  for _, dir in ipairs(named_folders(found)) do
+    local covered = named and is_inside(dir, found.dir)
+    for _, other in ipairs(dirs) do covered = covered or is_inside(dir, other) end
+    if not covered then dirs[#dirs + 1] = dir end
+  end
+  return dirs
+end
+
 local function would_run(found, sim, is_beside, named)
   local codes = {}
-  if not named and (found.kind == "script" or sim) then
-    local code, err = code_of_dir(found.dir)
+  for _, dir in ipairs(unnamed_folders(found, sim, named)) do
+    local code, err = code_of_dir(dir)
     if not code then return nil, err end
-    if #code.names > 0 then codes[1] = code end
+    if #code.names > 0 then codes[#codes + 1] = code end
   end
   if sim and not is_beside then
     local code, err = code_of_file(sim)
     if not code then return nil, err end
     codes[#codes + 1] = code
   end
+  for _, code in ipairs(codes) do code.bound = not is_in_variable(code.path) end
   return codes
 end
 
 local function without(codes, watched)
   local unknown = {}
   for _, code in ipairs(codes) do
-    if not is_trusted(code, watched) then unknown[#unknown + 1] = code end
+    if not is_trusted(code, watched) then
+      note_changes(code)
+      unknown[#unknown + 1] = code
+    end
   end
   return unknown
 end
 
--- What is there and trusted now is looked at once in all lives of a run: it goes on with the files that it began with.
+-- What is there and trusted now is checked once in all lives of a run: it continues with the files that it began with.
 -- `find()` gives the codes, or nil and an error.
 local function check(run, what, find, may_ask)
   local codes, err, unknown = effects.value("trust", { of = what }, function()
@@ -270,7 +343,7 @@ local function check(run, what, find, may_ask)
     if not ok then return nil, wrong end
   end
   for _, code in ipairs(run.generation and codes or {}) do going_on[code.path] = true end
-  return true
+  return true, codes
 end
 
 -- Code outside of the folders that the machine's policy names does not run, whoever says so.
@@ -285,30 +358,83 @@ end
 ---@param found {kind: string, dir: string, named?: boolean}
 ---@param may_ask boolean Whether there is time to ask.
 ---@param stands_in? boolean Whether the scripted model answers because no other was found.
----@return {sim?: string, runs: boolean}? admitted The scripted model that answers for `sim`; whether any Lua of it runs.
+---@return {sim?: string, runs: boolean, folders: string[], codes?: hocket.Code[]}? admitted The scripted model that answers for `sim`; whether any Lua of it runs; the folders of Lua that its agents name; what was looked at.
 ---@return hocket.Error?
 function trust.admit(run, found, may_ask, stands_in)
   local sim, is_beside
   if stands_in or trust.chose_sim(run.options) then sim, is_beside = trust.script_beside(found) end
-  local admitted = { sim = sim, runs = found.kind == "script" or sim ~= nil }
+  local folders = named_folders(found)
+  local admitted = { sim = sim, runs = found.kind == "script" or sim ~= nil or #folders > 0, folders = folders }
   local option = run.options.trust
   local within, out = true, nil
   if admitted.runs then within, out = within_policy(run.carried and "what a run brings along" or found.dir) end
   if not within then return nil, out end
   if option == nil or option == true or run.carried then return admitted end
   local named = found.named and not run.options.code -- of another's run nobody here has named anything
-  local ok, wrong = check(run, found.path, function() return would_run(found, sim, is_beside, named) end, may_ask and option == "ask")
-  if not ok then return nil, wrong end
+  local ok, codes = check(run, found.path, function() return would_run(found, sim, is_beside, named) end, may_ask and option == "ask")
+  if not ok then return nil, codes end
+  admitted.codes = codes
   return admitted
 end
 
--- What would be started or asked, for a person; and a digest of all that it depends on.
+-- The part of a path below a folder, both without links; nil: it is elsewhere.
+local function below(dir, real)
+  dir = dir and sources.real(dir)
+  return dir and real and real:sub(1, #dir + 1) == dir .. "/" and real:sub(#dir + 2) or nil
+end
+
+-- Whether a file is of a folder that was asked about with the target, here or where the run was submitted. Who names a script says yes to it
+-- and the agents beside it, and to no folder below that. Of other targets only the folders that their agents name were asked about.
+local function is_of_target(run, path)
+  local target, admitted, real = run.target, run.admitted, sources.real(path)
+  if admitted and target and target.kind ~= "script" and not admitted.sim then
+    for _, dir in ipairs(admitted.folders) do
+      if below(dir, real) then return true end
+    end
+    return false
+  end
+  local name = below(target and target.dir, real)
+  if not name or not target.named then return name ~= nil end
+  local folder = name:match "^(.*)/[^/]*$"
+  return folder == nil or folder == "agents"
+end
+
+-- The Lua of a folder, where a file of it has this text.
+local function code_with(dir, path, text)
+  local code, err = code_of_dir(dir)
+  if not code then return nil, err end
+  local name = path:sub(1, #dir + 1) == dir .. "/" and path:sub(#dir + 2)
+  if code.files[name] ~= system.digest(text) then return refused({ code }, "it has changed just now") end
+  return { code }
+end
+
+--- Says whether a module may run that an agent's file names, beside that file: agents may be loaded from anywhere, also from a folder
+--- that nobody was asked about with the run's target. May wait for a person.
+---@async
+---@param run hocket.Run As for trust.admit.
+---@param path string
+---@param dir string The folder of the agent's file.
+---@param text string
+---@return true? admitted
+---@return hocket.Error?
+function trust.admit_module(run, path, dir, text)
+  local within, out = within_policy(path)
+  if not within then return nil, out end
+  local option = run.options.trust
+  if option == nil or option == true or is_of_target(run, path) then return true end
+  local digest = system.digest(text)
+  if effects.value("trust", { of = "load", path = path }, function() return trust.has_script(fs.real(path) or path, digest) end) then return true end
+  return check(run, "modules " .. path, function() return code_with(dir, path, text) end, option == "ask")
+end
+
+-- What would be started or asked, for a person; and a digest of everything that it depends on.
 local function describe_server(def)
   local line = def.url or def.command .. (#def.args > 0 and " " .. table.concat(def.args, " ") or "")
   local names = {}
   for _, map in ipairs { def.env, def.headers } do
     for name, value in pairs(map) do names[#names + 1] = ("%s=%s"):format(name, value) end -- as it is written: variables are not filled in
   end
+  if def.env_file then names[#names + 1] = "envFile " .. def.env_file end
   table.sort(names)
   return line, system.digest(table.concat({ def.name, line, def.cwd or "", table.unpack(names) }, "\0"))
 end
@@ -337,7 +463,7 @@ function trust.admit_server(run, def, quietly)
   end, option == "ask" and not quietly)
 end
 
--- All files of a folder that an agent is told to follow, or the one file.
+-- All files of a folder that an agent is instructed to follow, or the one file.
 local function code_of_instructions(path, project)
   local info, names = fs.info(path), { "" }
   if info and info.kind == "directory" then names = skills.files(path) end
@@ -370,6 +496,17 @@ function trust.admit_instructions(run, project, paths)
     end
     return codes
   end, option == "ask")
+end
+
+--- Remembers a text that a person has saved to tell agents what to do.
+---@param path string
+---@return true? kept
+---@return hocket.Error?
+function trust.remember_text(path)
+  local real = fs.real(path) or path
+  local code, err = code_of_instructions(real, real)
+  if not code then return nil, err end
+  return keep { code }
 end
 
 local function file_of(path, lines, digest)
@@ -434,6 +571,21 @@ function trust.has_text(path, text, seen)
   seen.lines = seen.lines or recall()
   for _, line in ipairs(seen.lines) do
     if is_as_remembered(line, real, text, digest, seen) then return true end
+  end
+  return false
+end
+
+--- Whether a script at a place is trusted as it is: by itself, with its folder, or by HOCKET_TRUST. Nobody is asked.
+---@param real string
+---@param digest string Of its text.
+---@return boolean
+function trust.has_script(real, digest)
+  if is_in_variable(real) then return true end
+  local seen = {}
+  for _, line in ipairs(recall()) do
+    local name = real:sub(1, #line.path + 1) == line.path .. "/" and real:sub(#line.path + 2)
+    local code = name and still_there(line, seen)
+    if line.path == real and line.digest == digest or code and code.files[name] == digest then return true end
   end
   return false
 end

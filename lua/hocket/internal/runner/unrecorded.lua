@@ -74,7 +74,7 @@ local function about_request(text, at)
     :format(method == true and "" or method .. " ")
 end
 
--- ---- What is told ----------------------------------------------------------------------------------
+-- ---- What is reported ----------------------------------------------------------------------------------
 
 local function about(text, chain, at)
   if is_request(chain) then

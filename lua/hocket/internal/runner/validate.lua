@@ -4,6 +4,8 @@ local agents = require "hocket.agent"
 local declared = require "hocket.internal.agents.declared"
 local fiber = require "hocket.internal.core.fiber"
 local find = require "hocket.internal.agents.find"
+local graph = require "hocket.internal.agents.graph"
+local plan_target = require "hocket.internal.base.lazy" "hocket.internal.runner.plan_target"
 local problem = require "hocket.internal.agents.problem"
 local project = require "hocket.internal.agents.project"
 local provider_file = require "hocket.internal.runner.provider_file"
@@ -14,6 +16,7 @@ local skills = require "hocket.internal.base.lazy" "hocket.internal.agents.skill
 local sources = require "hocket.internal.base.sources"
 local tree = require "hocket.internal.base.tree"
 local undefined = require "hocket.internal.base.lazy" "hocket.internal.runner.undefined"
+local uncounted = require "hocket.internal.base.lazy" "hocket.internal.runner.uncounted"
 local unrecorded = require "hocket.internal.base.lazy" "hocket.internal.runner.unrecorded"
 local trust = require "hocket.internal.base.lazy" "hocket.internal.runner.trust"
 
@@ -21,12 +24,13 @@ local validate = {}
 
 ---@class hocket.Validation
 ---@field scripts integer
+---@field format? string Of the agents, when a person has named it.
 ---@field hints? boolean Also what is only unwise.
 ---@field any_start? boolean It is not known how a run begins: with which agent, which variables, in which folder.
 ---@field trusted? table<string, boolean> Directories whose scripts in other languages may be compiled.
 ---@field looked? table<string, string|boolean> By file of a script or a module: its text; false where something is wrong with it.
 ---@field problems hocket.Problem[]
----@field teams {path: string, defs: table<string, hocket.Agent>, own: string[], well: boolean}[] own: the names of those that were to be validated, sorted.
+---@field teams {path: string, defs: table<string, hocket.Agent>, own: string[], well: boolean}[] own: the names of the ones that were to be validated, sorted.
 
 -- ---- Scripts -----------------------------------------------------------------------------
 
@@ -106,6 +110,7 @@ local function add_hints(paths, texts, problems)
       undefined.check(path, texts[path], set, problems, fiber.rest)
       local hints = unrecorded(path, texts[path])
       table.move(hints, 1, #hints, #problems + 1, problems)
+      problems[#problems + 1] = uncounted(path, texts[path], agents.read, fiber.rest)
       fiber.rest()
     end
   end
@@ -152,7 +157,7 @@ local function take_team(path, defs, problems, wanted, result, more)
 end
 
 local function check_team(path, result, known)
-  local defs, problems, places = agents.read({ path }, { tools = known.tools })
+  local defs, problems, places = agents.read({ path }, { tools = known.tools, format = result.format })
   take_team(path, defs, problems, function(name, def) return rawget(agents.built_in(), name) ~= def end, result,
     { places = places, known = known, whole = true })
 end
@@ -163,10 +168,10 @@ local function check_file(path, result)
   local dir, known = path:match "^(.*)/[^/]*$" or ".", declared.new()
   declared.beside(known, dir)
   note_providers(dir, result, known)
-  local defs, problems, places = agents.read({ path }, { tools = known.tools })
+  local defs, problems, places = agents.read({ path }, { tools = known.tools, format = result.format })
   local _, def = next(defs)
-  if def and #agents.edges(def) > 0 then
-    defs, problems, places = agents.read({ path, dir }, { tools = known.tools })
+  if def and graph.needs_others(def) then
+    defs, problems, places = agents.read({ path, dir }, { tools = known.tools, format = result.format })
     local own = {}
     for _, p in ipairs(problems) do
       if p.file == path or p.code == "cycle" then own[#own + 1] = p end
@@ -199,13 +204,46 @@ local function check_skills(path, result)
   return any
 end
 
+-- ---- Plans ------------------------------------------------------------------------------------
+
+-- Returns whether it is one.
+local function check_plan(path, result)
+  local text = plan_target.text(path)
+  if not text then return false end
+  local _, problems = plan_target.read(path, text)
+  table.move(problems, 1, #problems, #result.problems + 1, result.problems)
+  result.plans = (result.plans or 0) + 1
+  fiber.rest()
+  return true
+end
+
+-- An agent's file is no plan, and is not read again.
+local function check_plans(files, result)
+  local agent, any = {}, false
+  for _, one in ipairs(result.teams) do
+    for _, def in pairs(one.defs) do agent[def.file or ""] = true end
+  end
+  for _, file in ipairs(files) do
+    if not agent[file] and check_plan(file, result) then any = true end
+  end
+  return any
+end
+
+-- The scripts of a folder, and what may be plans, wherever in it they are.
+local function files_of(path)
+  local scripts, others = {}, {}
+  local function wanted(file) return script.is(file) or plan_target.may_be(file) end
+  for _, file in ipairs(tree.files(path, wanted) or {}) do table.insert(script.is(file) and scripts or others, file) end
+  return scripts, others
+end
+
 -- ---- Paths --------------------------------------------------------------------------------------
 
 local function check_dir(path, result)
   fiber.rest()
   agents.built_in() -- which are read once, in a slice of their own
   fiber.rest()
-  local known, scripts = declared.new(), tree.files(path, script.is) or {}
+  local known, scripts, others = declared.new(), files_of(path)
   declared.beside(known, path)
   note_providers(path, result, known)
   check_scripts(scripts, path, result, known)
@@ -214,6 +252,7 @@ local function check_dir(path, result)
   if not dirs then return table.insert(result.problems, problem.new(path, 1, 1, "nothing", err.message)) end
   for _, dir in ipairs(dirs) do check_team(dir, result, known) end
   local any = check_skills(path, result)
+  any = check_plans(others, result) or any
   if #dirs == 0 and #scripts == 0 and not any then check_team(path, result, known) end -- which says that there is nothing
 end
 
@@ -233,7 +272,7 @@ function validate.path(path, result)
     check_skill(path:match "^(.*)/[^/]*$" or ".", result)
   elseif script.is(path) then
     check_scripts({ path }, path:match "^(.*)/[^/]*$" or ".", result, declared.new())
-  else
+  elseif not check_plan(path, result) then
     check_file(path, result)
   end
   return result

@@ -12,6 +12,7 @@ local sorted_keys = require "hocket.internal.base.sorted_keys"
 local suggest = require "hocket.internal.base.suggest"
 local system = require "hocket.internal.core.system"
 local timezone = require "hocket.internal.base.timezone"
+local trim = require "hocket.internal.base.trim"
 
 local cron = {}
 
@@ -103,7 +104,7 @@ end
 local function read_word(text)
   local meant = words[text:lower()]
   if meant then return meant end
-  if text:lower() == "@reboot" then fail "@reboot is no time: a schedule is of no machine" end
+  if text:lower() == "@reboot" then fail "@reboot is not supported: schedules belong to the store, not to one machine" end
   local list = sorted_keys(words)
   local near = suggest(text, list)
   fail("there is no '%s'%s (there are: %s)", text, near and (": did you mean %s?"):format(near) or "", table.concat(list, ", "))
@@ -111,7 +112,7 @@ end
 
 local function read(text)
   if type(text) ~= "string" then fail("times are a text, as '0 6 * * *', and not a %s", type(text)) end
-  local given = text:match "^%s*(.-)%s*$"
+  local given = trim.both(text)
   if given:find "^@" then given = read_word(given) end
   local parts = {}
   for part in given:gmatch "%S+" do parts[#parts + 1] = part end
@@ -170,7 +171,7 @@ end
 
 -- ---- Moments -------------------------------------------------------------------------------------------
 
--- Each moment whose clock time matches: times that do not exist are passed over, those that come twice count twice.
+-- Each moment whose clock time matches: times that do not exist are passed over, the ones that come twice count twice.
 local function next_of_interval(self, t, zone)
   t = t + 1
   while true do

@@ -1,7 +1,7 @@
 --- Who is there puts the runs of schedules that are due: `hocket work`, `hocket serve`. Any number of processes do so with one store. A schedule is
 --- written with its next time in the same moment as its run is put, by whoever was first; the others lose that, and do nothing.
 ---
----     due ──> decide ──> item and run, at once ──> the run ends ──> noted; what failed is told to its webhook
+---     due ──> decide ──> item and run, at once ──> the run ends ──> noted; what failed is reported to its webhook
 ---
 --- Only what is due is read, by the store's clock. One that cannot be run is noted with the reason, told, and tried again in an
 --- hour; it stops no other. A process that may only read the store (the page, with a reader's role) leaves them to others.
@@ -14,6 +14,7 @@ local schedules = require "hocket.internal.schedule.schedules"
 local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
 local truncate = require "hocket.internal.base.truncate"
+local ping = require "hocket.internal.base.lazy" "hocket.internal.serve.ping"
 local webhook = require "hocket.internal.base.lazy" "hocket.internal.serve.webhook"
 
 local firing = {}
@@ -21,7 +22,7 @@ local firing = {}
 --- Seconds: between two looks at most, at least, and at least where one could not be written; until what cannot be run is tried again;
 --- between two looks at all schedules.
 local LOOK, SOON, LOST, AGAIN, ALL = 2, 0.05, 0.5, 3600, 3600
---- Schedules that are read at once; runs of one whose end is waited for.
+--- Schedules that are read at once; runs of one whose end is awaited.
 local PAGE, MOST_OPEN = 100, 100
 --- Bytes of an error's text.
 local MAX_TEXT = 2000
@@ -44,7 +45,24 @@ local function why_failed(id)
   if type(message) == "string" then return truncate(message, MAX_TEXT, "…") end
 end
 
--- Those that have ended, as they did; what is not in the store any more has ended as well.
+-- Pings of a schedule that are sent when what they tell is written; whoever finds it written by another sends none.
+local function note_ping(one, state, run)
+  if not one.spec.ping then return end
+  one.pings = one.pings or {}
+  table.insert(one.pings, { state = state, run = run })
+end
+
+local function write(self, one, now, run)
+  local ok, err = schedules.put(one, now, run)
+  if not ok then return nil, err end
+  for _, what in ipairs(one.pings or {}) do self.ping(one.spec.ping, what.state, { schedule = one.name, run = what.run }) end
+  one.pings = nil
+  return true
+end
+
+local ping_of = { done = "done", failed = "failed", cancelled = "failed" }
+
+-- The ones that have ended, as they did; what is not in the store any more has ended as well.
 local function settle(self, one)
   local spec, open = one.spec, {}
   for _, id in ipairs(spec.open) do
@@ -54,6 +72,7 @@ local function settle(self, one)
       open[#open + 1] = id
     else
       if spec.last and spec.last.run == id then spec.last.state = state end
+      if ping_of[state] then note_ping(one, ping_of[state], id) end
       if state == "failed" then
         spec.failed = (spec.failed or 0) + 1
         notices.add(one, { run = id, state = state, error = why_failed(id) }, self:now_ms())
@@ -70,9 +89,10 @@ local function cannot(self, one, message)
   if spec.problem ~= message then
     system.log("warn", ("schedule %s cannot be run: %s"):format(one.name, message))
     notices.add(one, { error = message }, now)
+    note_ping(one, "failed")
   end
   spec.problem, spec.again_ms = message, now + AGAIN * 1000
-  return schedules.put(one, now)
+  return write(self, one, now)
 end
 
 -- A clock that was ahead, and was put right: it is due by the clock as it is now.
@@ -89,7 +109,8 @@ local function put(self, one, what)
   local run = what.fire and schedules.run_of(one, what.fire * 1000, now)
   spec.skipped = (spec.skipped or 0) + (what.skipped or 0)
   spec.problem, spec.again_ms, spec.waiting, spec.next_ms = nil, nil, nil, what.next and what.next * 1000
-  local ok, err = schedules.put(one, now, run)
+  if run then note_ping(one, "start", run.id) end
+  local ok, err = write(self, one, now, run)
   if ok and run then system.log("info", ("schedule %s: run %s"):format(one.name, run.id)) end
   if ok and what.left_out then tell_left_out(one, what.left_out) end
   return ok, err
@@ -110,7 +131,7 @@ local function fire(self, one)
   local what = due.decide(times, zone, spec, spec.next_ms, now, #spec.open > 0)
   if what.wait then
     spec.waiting, spec.problem, spec.again_ms = true, nil, nil
-    return schedules.put(one, now)
+    return write(self, one, now)
   end
   if what.fire and #spec.open >= MOST_OPEN then what.fire, what.skipped = nil, what.skipped + 1 end
   local ok, err = put(self, one, what)
@@ -118,7 +139,7 @@ local function fire(self, one)
   return ok, err
 end
 
--- One that is due for whatever reason: its time, an end that is waited for, a webhook that is to be told.
+-- One due for whatever reason: its time, an end that is awaited, a webhook that is to be told.
 local function look_at(self, one)
   if one.broken then return schedules.lay_aside(one) end
   local spec, now = one.spec, self:now_ms()
@@ -129,7 +150,7 @@ local function look_at(self, one)
   if at and at <= now then
     go, err = fire(self, one)
   elseif waited then
-    go, err = schedules.put(one, now)
+    go, err = write(self, one, now)
   end
   if go and #spec.notices > 0 then return notices.tell(self, one) end
   return go, err
@@ -162,7 +183,7 @@ local function put_right(self, one)
   if schedules.plan(one, self:now_ms()) then schedules.put(one, self:now_ms()) end
 end
 
--- All of them are looked at in the beginning, each hour, and when this machine's clock was put back.
+-- All of them are checked in the beginning, each hour, and when this machine's clock was put back.
 local function look_at_all(self)
   local went = fiber.now() - (self.monotonic or 0)
   local back = self.clock and self:now_ms() - self.clock < (went - due.LATE) * 1000
@@ -213,12 +234,12 @@ function Firing:stop()
   self.fiber:cancel()
 end
 
----@param options? {wall?: (fun(): number), due?: function, secret?: fun(): string?, hocket.Error?} For tests.
+---@param options? {wall?: (fun(): number), due?: function, secret?: (fun(): string?, hocket.Error?), ping?: fun(url: string, state: string, data: table)} For tests.
 ---@return table firing
 function firing.new(options)
   options = options or {}
   return setmetatable({ wall = options.wall or system.wall, due = options.due or schedules.due, secret = options.secret or function() return webhook.secret() end,
-    posting = { n = 0, of = {} } }, Firing)
+    ping = options.ping or function(...) ping.later(...) end, posting = { n = 0, of = {} } }, Firing)
 end
 
 --- Begins; it goes on until it is stopped, or the running fiber ends.

@@ -1,5 +1,5 @@
---- What a schedule's webhook is told: kept with the schedule until somebody has heard it, so that no end of a process loses it. Who posts one
---- writes before when another may try; what was heard a moment before a kill is told twice, with the same id. What is never told is counted.
+--- The notices for a schedule's webhook: kept with the schedule until they are received, so that no end of a process loses one. Whoever posts one
+--- first writes when another may try; one received a moment before a kill is sent twice, with the same id. What is never sent is counted.
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local schedules = require "hocket.internal.schedule.schedules"
@@ -61,7 +61,7 @@ local function deliver(self, one, what)
   end)
 end
 
--- All that may be told now, a while later: where many wait for addresses that hang they would be all that anybody looks at. `grows`: longer
+-- Puts off all notices of a schedule that are due: else the many that wait for addresses that hang would hold up the rest. `grows`: longer
 -- each time.
 local function put_off(self, one, grows)
   local now, any = self:now_ms(), false
@@ -86,7 +86,7 @@ local function take(self, one)
   end
 end
 
--- One of each schedule at a time, so that one address that hangs is not all that is waited for.
+-- One of each schedule at a time, so that one address that hangs does not hold up the others.
 local function post(self, one, what)
   local posting = self.posting
   posting.n, posting.of[one.name] = posting.n + 1, true

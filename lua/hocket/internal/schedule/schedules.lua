@@ -1,4 +1,4 @@
---- Schedules as they stand in the store: items of the kind "schedule", by name. Each has all that a run of it needs, and keeps the
+--- Schedules as they stand in the store: items of the kind "schedule", by name. Each has everything that a run of it needs, and keeps the
 --- files that travel with it.
 local cron = require "hocket.internal.schedule.cron"
 local due = require "hocket.internal.schedule.due"
@@ -21,7 +21,7 @@ local WAITED, WAITED_MOST, OTHER, OTHER_MOST = 1000, 60000, 15000, 3600000
 ---@field version integer Of the item.
 ---@field due_ms integer When it is to be looked at; 0: not by time.
 ---@field generation? string
----@field spec table What is kept as JSON: cron, tz, missed, overlap, until_ms, paused, webhook; target, input, options (JSON), pool, project; next_ms (its time; nil: none), again_ms (when it is tried again, after a problem), set_ms (when it was written), open (its runs that go on), waiting (its time has come, and its last run goes on), last, fired, failed, skipped, problem, notices.
+---@field spec table What is kept as JSON: cron, tz, missed, overlap, until_ms, paused, webhook, ping; target, input, options (JSON), pool, project; next_ms (its time; nil: none), again_ms (when it is tried again, after a problem), set_ms (when it was written), open (its runs that go on), waiting (its time has come, and its last run goes on), last, fired, failed, skipped, problem, notices.
 
 local function failure(code, message, ...)
   return nil, system.error { code = code, message = message:format(...) }
@@ -52,10 +52,10 @@ local function sooner(a, b)
   return a and b and math.min(a, b) or a or b
 end
 
--- A long run is looked at seldom.
+-- A long run is checked seldom.
 local function check_ms(spec, now_ms)
   local since = spec.last and spec.last.at_ms or now_ms
-  local waited = spec.webhook or spec.waiting
+  local waited = spec.webhook or spec.ping or spec.waiting
   return now_ms + math.max(waited and WAITED or OTHER, math.min((now_ms - since) // 4, waited and WAITED_MOST or OTHER_MOST))
 end
 
@@ -78,7 +78,7 @@ function schedules.all()
   return of_rows(rows)
 end
 
---- Those that are due within so many milliseconds by the store's clock, `limit` at most; whether there are more; and what its clock says, when there is any.
+--- The ones that are due within so many milliseconds by the store's clock, `limit` at most; whether there are more; and what its clock says, when there is any.
 ---@async
 ---@return hocket.Schedule[]?
 ---@return boolean|hocket.Error

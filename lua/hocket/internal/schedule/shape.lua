@@ -56,7 +56,7 @@ return is_table_of {
   cron = is_text, tz = is_text, missed = is_one_of("once", "skip", "all"), overlap = is_one_of("skip", "queue", "allow"),
   target = is_text, input = maybe(is_text), options = is_text, pool = is_text, project = maybe(is_text),
   next_ms = maybe(is_time), again_ms = maybe(is_time), until_ms = maybe(is_time), set_ms = maybe(is_time),
-  paused = maybe(is_flag), waiting = maybe(is_flag), problem = maybe(is_text), webhook = maybe(is_text),
+  paused = maybe(is_flag), waiting = maybe(is_flag), problem = maybe(is_text), webhook = maybe(is_text), ping = maybe(is_text),
   fired = maybe(is_count), failed = maybe(is_count), skipped = maybe(is_count), untold = maybe(is_count),
   last = maybe(is_last), open = maybe(is_list_of(is_text)), notices = maybe(is_list_of(is_notice)),
 }

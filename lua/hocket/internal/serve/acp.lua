@@ -68,7 +68,7 @@ end
 
 -- ---- Modes -----------------------------------------------------------------------------------
 
-local word_of = { ask = false, auto = "allow", deny = "deny" }
+local word_of = { ask = false, auto = "allow", deny = "deny", plan = false }
 
 -- What the options say, and the mode's own word behind it.
 local function approve_of(self, mode)
@@ -146,7 +146,7 @@ methods["session/new"] = function(self, params, request)
     return self.talks:begin { target = target_of(self, cwd), options = options_of(self, cwd, mode, servers), hooks = hooks }
   end)
   if not session then return nil, err end
-  request.after_answer = function() session:open() end -- nothing is told of what the editor does not know yet
+  request.after_answer = function() session:open() end -- the editor gets no update of a session that it does not know yet
   return { sessionId = session.id, modes = modes_of(mode), configOptions = acp_options.of(session) }
 end
 
@@ -177,7 +177,7 @@ local function go_on(self, params, request, replays)
   end)
   if not session then return nil, err end
   request.after_answer = function() session:open() end
-  return { modes = modes_of(mode), configOptions = acp_options.of(session) }
+  return { modes = modes_of(session.mode), configOptions = acp_options.of(session) }
 end
 
 methods["session/load"] = function(self, params, request) return go_on(self, params, request, true) end
@@ -221,14 +221,16 @@ methods["session/prompt"] = function(self, params, request)
 end
 
 local function set_mode(self, session, mode)
-  local ok, err = session.run:change { approve = approve_of(self, mode) }
+  local plans = mode == "plan"
+  local ok, err = session.run:change(plans and { mode = "plan" } or { mode = session.mode == "plan" and "act" or nil, approve = approve_of(self, mode) })
   if not ok then error({ code = codes.internal, message = err.message }, 0) end
+  if plans and session.mode ~= "plan" then session.acts = session.mode end
   session.mode = mode
 end
 
 methods["session/set_mode"] = function(self, params)
   local session, mode = session_of(self, params), params.modeId
-  if type(mode) ~= "string" or word_of[mode] == nil then wrong "'modeId' has to be ask, auto or deny" end
+  if type(mode) ~= "string" or word_of[mode] == nil then wrong "'modeId' has to be ask, auto, plan or deny" end
   set_mode(self, session, mode)
   acp_options.tell(session)
   return empty
@@ -237,7 +239,7 @@ end
 local setters = {}
 
 function setters.mode(self, session, value)
-  if type(value) ~= "string" or word_of[value] == nil then wrong "'value' has to be ask, auto or deny" end
+  if type(value) ~= "string" or word_of[value] == nil then wrong "'value' has to be ask, auto, plan or deny" end
   set_mode(self, session, value)
   session:update { sessionUpdate = "current_mode_update", currentModeId = value }
 end

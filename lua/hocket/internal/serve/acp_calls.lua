@@ -74,7 +74,7 @@ end
 ---@param id string
 ---@param one hocket.Tool
 ---@param args table
----@param agent? string Who calls, where it is not the one that is talked with.
+---@param agent? string Who calls, where it is not the one talked with.
 ---@param dir? string The run's folder.
 ---@return table call As the protocol has it, with `status` "pending".
 function acp_calls.describe(id, one, args, agent, dir)

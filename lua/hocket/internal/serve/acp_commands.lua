@@ -1,5 +1,6 @@
 --- What may be said to a conversation with a slash, in an editor: those of `hocket chat` that mean something there.
 local acp_options = require "hocket.internal.serve.acp_options"
+local trim = require "hocket.internal.base.trim"
 
 local acp_commands = {}
 
@@ -54,7 +55,7 @@ end
 ---@param text string
 ---@return string? said
 function acp_commands.run(session, text)
-  local name, words = text:match "^/(%l+)%s*(.-)%s*$"
+  local name, words = trim.right(text):match "^/(%l+)%s*(.*)$"
   local one = name and by_name[name]
   return one and one[4](session, words) or nil
 end

@@ -2,7 +2,7 @@
 ---
 ---     text, resource_link ──> words, in order        "Look at [@notes.md](file:///home/me/notes.md)"
 ---     image, audio, resource ──> files               as if they had been attached: a text in a fence of its own
-local url_encoding = require "hocket.internal.base.url_encoding"
+local url_encoding = require "hocket.internal.base.http.url_encoding"
 local json = require "hocket.json"
 local media = require "hocket.internal.base.media"
 local system = require "hocket.internal.core.system"

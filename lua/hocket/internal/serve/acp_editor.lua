@@ -1,5 +1,5 @@
 --- Files through an editor (Agent Client Protocol): what is read is what stands in its buffers, saved or not, and what is written
---- is told to it.
+--- is reported to it.
 ---
 ---     root:read(path)    as ever, which says whether it may be read; then the text is the buffer's
 ---     root:write(path)   what is replaced is what the buffer holds; the file is written as ever, and the editor gets the text

@@ -16,6 +16,7 @@ local OWN = "as-the-files-say"
 acp_options.modes = {
   { id = "ask", name = "Ask", description = "What changes something, runs a program or sends something is asked first" },
   { id = "auto", name = "Allow", description = "As with --approve allow: only what a stranger's text may have led to is asked" },
+  { id = "plan", name = "Plan", description = "Only reads, until you agree to the plan that is presented" },
   { id = "deny", name = "Refuse", description = "As with --approve deny: what needs approval is not done" },
 }
 

@@ -1,4 +1,4 @@
---- What a run asks its person, put to an editor (Agent Client Protocol): leave to call a tool, a plan, a question.
+--- What a run asks its person, put to an editor (Agent Client Protocol): permission to call a tool, a plan, a question.
 local acp_calls = require "hocket.internal.serve.acp_calls"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
@@ -17,11 +17,13 @@ local function with_asker(self, id, fn)
   return fn()
 end
 
--- What was chosen; nil: nothing.
+-- Which of the options was chosen; nil: none.
 local function permission(self, call, options)
   local result = self.rpc:ask("session/request_permission", { sessionId = self.id, toolCall = call, options = options })
   local outcome = result and type(result.outcome) == "table" and result.outcome or {}
-  return outcome.outcome == "selected" and outcome.optionId or nil
+  for _, one in ipairs(outcome.outcome == "selected" and options or {}) do
+    if one.optionId == outcome.optionId then return one.optionId end
+  end
 end
 
 local function said_of(event)
@@ -117,7 +119,7 @@ function acp_questions.withdrawn(self, id)
   end
 end
 
---- All that is open is taken back.
+--- Everything that is open is taken back.
 ---@param self hocket.AcpSession
 function acp_questions.withdraw_all(self)
   self.later = nil

@@ -37,7 +37,7 @@ local function texts_of(list, i, field)
   return texts
 end
 
--- As names of servers are: what else an editor's has in it becomes '_', and two are told apart.
+-- As names of servers are: what else an editor's has in it becomes '_', and two are kept apart.
 local function name_of(one, i, seen)
   if type(one.name) ~= "string" or one.name == "" then wrong(i, ".name has to be a text") end
   local name = one.name:gsub("[^%w-]", "_"):gsub("__+", "_"):gsub("^[^%a]+", ""):sub(1, 28)
@@ -56,7 +56,7 @@ local function address(one, i)
   return { url = literal(one.url), headers = pairs_of(one.headers, i, "headers"), env = {}, args = {} }
 end
 
---- Reads `mcpServers`. What is wrong is raised, as an error of the protocol. A server that cannot be reached is told as a warning.
+--- Reads `mcpServers`. What is wrong is raised, as an error of the protocol. A server that cannot be reached is reported as a warning.
 ---@param list any
 ---@param cwd string Where its programs work.
 ---@return table[]

@@ -8,6 +8,7 @@
 --- there first. That may be the run's own fiber, so nothing there waits or begins anything: what has to is put into `todo`.
 local acp_commands = require "hocket.internal.serve.acp_commands"
 local acp_content = require "hocket.internal.serve.acp_content"
+local acp_options = require "hocket.internal.serve.acp_options"
 local acp_questions = require "hocket.internal.serve.acp_questions"
 local acp_updates = require "hocket.internal.serve.acp_updates"
 local ending = require "hocket.internal.base.ending"
@@ -26,12 +27,13 @@ local acp_session = {}
 ---@field talk hocket.Talk The conversation.
 ---@field run hocket.Run
 ---@field mode string
+---@field acts? string The mode that follows plan mode.
 ---@field input_id? string What the run waits for, between two turns.
 ---@field question? table What it asked in words.
 ---@field turn? table The prompt that is being answered.
 ---@field agents? table[] Who takes part.
 ---@field over? table Why it has ended.
----@field live? boolean What it does is new: a conversation that is gone on with tells first all that was.
+---@field live? boolean What it does is new: a conversation that is continued first tells everything that was said.
 local Session = {}
 Session.__index = Session
 
@@ -120,6 +122,14 @@ function on.question_withdrawn(self, event)
   self.todo[#self.todo + 1] = function() acp_questions.withdrawn(self, event.id) end
 end
 
+-- A person has agreed to a plan: plan mode has ended.
+function on.run_changed(self, event)
+  if event.mode ~= "act" or self.mode ~= "plan" or not self.live then return end
+  self.mode = self.acts or "ask"
+  self:update { sessionUpdate = "current_mode_update", currentModeId = self.mode }
+  put_later(self, function() acp_options.tell(self) end)
+end
+
 on.question_answered, on.approval_answered = on.question_withdrawn, on.question_withdrawn
 
 local function take(self, line)
@@ -129,7 +139,7 @@ local function take(self, line)
   if on[kind] then on[kind](self, event) else self.updates:event(event) end
 end
 
--- All that has been told up to now. Nothing in here waits.
+-- Everything that has been told up to now. Nothing in here waits.
 local function drain(self)
   while true do
     local line, seq = self.talk.journal:next(self.cursor)
@@ -183,7 +193,7 @@ local function delta(self)
   end
 end
 
---- Seconds until the end of a run that is over is told here.
+--- Seconds until the end of a run that is over is reported here.
 local ENDING = 0.01
 
 -- Until something can be said to it. What a turn was at that was cut off is not gone on with.
@@ -195,6 +205,7 @@ local function outlast_replay(self)
     else journal:wait(journal:last()) end
   end
   drain(self)
+  if self.run.options.mode == "plan" then self.mode, self.acts = "plan", self.mode end
   if not self.input_id and not self.over then self.run:interrupt() end
 end
 
@@ -213,7 +224,7 @@ end
 
 --- Begins one. `begin(hooks)` gives the conversation: it calls `hooks.attach(run)` before that does anything.
 ---@async
----@param spec {rpc: hocket.Rpc, cwd: string, mode: string, client: table, editor?: table, id?: string, replays?: boolean} id: of one that is gone on with; replays: what was said so far is told again.
+---@param spec {rpc: hocket.Rpc, cwd: string, mode: string, client: table, editor?: table, id?: string, replays?: boolean} id: of one gone on with; replays: what was said so far is reported again.
 ---@param begin fun(hooks: {attach: fun(run: hocket.Run), delta: function}): hocket.Talk?, hocket.Error?
 ---@return hocket.AcpSession?
 ---@return table? err As the protocol has errors.
@@ -304,7 +315,7 @@ function Session:cancel()
     end_turn(self, "cancelled")
   end
   acp_questions.withdraw_all(self)
-  self.run:interrupt() -- no turn: it has ended, or has not begun, which is looked at when it does
+  self.run:interrupt() -- no turn: it has ended, or has not begun, which is checked when it does
 end
 
 --- The question that is put in words ends the prompt: the next one answers it.

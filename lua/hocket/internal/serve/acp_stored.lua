@@ -1,4 +1,4 @@
---- Conversations of the store, as an editor lists them (Agent Client Protocol): those that were left, and can be gone on with.
+--- Conversations of the store, as an editor lists them (Agent Client Protocol): the ones that were left, and can be gone on with.
 local json = require "hocket.json"
 local proof = require "hocket.internal.run.proof"
 local store = require "hocket.internal.core.store"
@@ -7,7 +7,7 @@ local truncate = require "hocket.internal.base.truncate"
 local acp_stored = {}
 
 local OPEN = { "running", "waiting", "parked" }
---- Sessions of one page; runs that are looked at for it; records that are looked at for a title.
+--- Sessions of one page; runs that are checked for it; records that are checked for a title.
 local PAGE, LOOKED_AT, FIRST = 50, 1000, 20
 
 local function options_of(row)
@@ -55,7 +55,7 @@ end
 
 --- A page of them, newest first, and where the next one begins.
 ---@async
----@param cwd? string Those that work there.
+---@param cwd? string The ones that work there.
 ---@param cursor? string
 ---@return table[] sessions
 ---@return string? cursor nil: there are no more.

@@ -1,7 +1,7 @@
 --- What an editor is shown of a run (Agent Client Protocol): its events, streams and tool calls as updates of a session.
 ---
 ---     text of whom one talks with     agent_message_chunk; reasoning: agent_thought_chunk
----     a tool's call                   tool_call, tool_call_update
+---     a tool's call                   tool_call, tool_call_update; its `_meta` names the message beside it, which is commentary
 ---     another agent at work           a call of its own, with what it says as its content
 ---     tasks on boards, plans          plan
 ---     a model's reply                 usage_update
@@ -9,6 +9,7 @@
 --- Whom one talks with is the agent that the conversation is with, and whoever it hands on to; what others say is theirs.
 local calls = require "hocket.internal.serve.acp_calls"
 local json = require "hocket.json"
+local trim = require "hocket.internal.base.trim"
 local windows = require "hocket.internal.models.windows"
 
 local acp_updates = {}
@@ -35,9 +36,13 @@ local function new_message(self)
   self.messages, self.said = self.messages + 1, ""
 end
 
+local function message_id(self)
+  return ("m%d"):format(self.messages)
+end
+
 local function chunk(self, kind, text)
   if text == "" then return end
-  self.send { sessionUpdate = kind, messageId = ("m%d%s"):format(self.messages, kind == "agent_thought_chunk" and "t" or ""), content = { type = "text", text = text } }
+  self.send { sessionUpdate = kind, messageId = message_id(self) .. (kind == "agent_thought_chunk" and "t" or ""), content = { type = "text", text = text } }
 end
 
 --- Says something as the agent, as a message of its own.
@@ -73,8 +78,7 @@ end
 
 -- What is known only when it is whole: a script's answer, one that was put right before it stood.
 local function say_rest(self, text)
-  local function plain(s) return (s:gsub("^%s+", ""):gsub("%s+$", "")) end
-  local whole, said = plain(text), plain(self.said)
+  local whole, said = trim.both(text), trim.both(self.said)
   if whole == "" or whole == said then return end
   if said ~= "" and whole:sub(1, #said) == said then
     chunk(self, "agent_message_chunk", whole:sub(#said + 1))
@@ -127,8 +131,11 @@ function Updates:call(one, args, agent, op)
   local call = setmetatable({ id = told.toolCallId, updates = self, one = one, args = args, op = op, told = told }, Call)
   self.open[call.id] = call
   told.sessionUpdate = "tool_call"
+  if leads(self, op) then
+    if self.said:find "%S" then told._meta = { ["hocket/commentary"] = message_id(self) } end
+    new_message(self)
+  end
   self.send(told)
-  if leads(self, op) then new_message(self) end
   return call
 end
 

@@ -1,7 +1,7 @@
 --- One call of a tool that is an agent: a run of its own, with the same rules, budgets and permissions as from the command line,
 --- kept where the host keeps runs. What the client sends is a stranger's text (label `outside`); its person answers the run's
 --- questions, where the client can ask one, and nobody does otherwise. A client that cancels ends the run; one that goes away parks
---- it, so that somebody can go on with it.
+--- it, so that somebody can continue with it.
 local core = require "hocket.internal.core.host"
 local ending = require "hocket.internal.base.ending"
 local fiber = require "hocket.internal.core.fiber"
@@ -115,7 +115,7 @@ local function about(result)
     ["hocket/usage"] = { input = usage.input, output = usage.output, calls = usage.calls, cost = usage.cost } }
 end
 
--- How to go on with it, for people: nobody else can.
+-- How to continue with it, for people: nobody else can.
 local function for_people(self, code)
   if not self.started:is_kept() then return "" end
   return code == "parked" and (" (hocket resume %s goes on)"):format(self.id) or (" (hocket show %s tells more)"):format(self.id)
@@ -180,7 +180,7 @@ end
 
 --- Answers a call.
 ---@async
----@param spec {target: hocket.OfferedAgent, start: function, input: string, options: table, variables?: table, structured: boolean, registry: hocket.RunRegistry, parked: fun(id: string)} structured: the answer is JSON, by the agent's own schema; parked: is told of a run that its client has left.
+---@param spec {target: hocket.OfferedAgent, start: function, input: string, options: table, variables?: table, structured: boolean, registry: hocket.RunRegistry, parked: fun(id: string)} structured: the answer is JSON, by the agent's own schema; parked: learns of a run that its client has left.
 ---@param at hocket.McpWork
 ---@return table? result
 ---@return hocket.Error?

@@ -4,7 +4,7 @@
 ---     agents/rate.md     one tool, with the agent's own `input` as its schema, and `output` as that of its result
 ---     report.lua         one tool, named as the script
 ---
---- Targets are watched: a change gives other tools for the calls that come, and leaves those that go on as they are.
+--- Targets are watched: a change gives other tools for the calls that come, and leaves the ones that go on as they are.
 local agent_call = require "hocket.internal.serve.agent_call"
 local fs = require "hocket.internal.core.fs"
 local json = require "hocket.json"
@@ -94,7 +94,7 @@ function AgentTools:prompts()
   return prompt_files.of(dirs)
 end
 
---- Calls `changed()` whenever the files have changed and are well, until the running fiber ends; what is wrong is logged.
+--- Calls `changed()` whenever the files have changed and are valid, until the running fiber ends; what is wrong is logged.
 ---@async
 ---@param changed fun()
 function AgentTools:watch(changed)
@@ -106,7 +106,7 @@ function AgentTools:close()
 end
 
 --- Loads targets, or takes what was loaded.
----@param spec {targets?: string[], all?: boolean, offered?: hocket.Offered, options: table, registry: hocket.RunRegistry, parked: fun(id: string), start: function} options: of the runs; all: also the agents that others name; parked: is told of a run that its client has left; start: see agent_call.
+---@param spec {targets?: string[], all?: boolean, offered?: hocket.Offered, options: table, registry: hocket.RunRegistry, parked: fun(id: string), start: function} options: of the runs; all: also the agents that others name; parked: learns of a run that its client has left; start: see agent_call.
 ---@return hocket.AgentTools?
 ---@return hocket.Error?
 function agent_tools.open(spec)

@@ -5,10 +5,9 @@
 ---
 --- One file each: two that make or revoke tokens at once never write the same file, and a file that is gone is a token that is revoked,
 --- for every server at its next look.
-local admission = require "hocket.internal.base.admission"
 local files = require "hocket.internal.core.fs"
 local json = require "hocket.json"
-local state_dir = require "hocket.internal.run.state_dir"
+local private_folder = require "hocket.internal.serve.private_folder"
 local system = require "hocket.internal.core.system"
 
 local client_tokens = {}
@@ -31,15 +30,7 @@ local function is_scope(word)
   return false
 end
 
--- The folder; nil: there is none. One that others may read or change holds no tokens.
-local function folder()
-  local dir = state_dir()
-  if not dir then return failure("not_found", "there is no home to keep tokens in: set HOME or XDG_STATE_HOME") end
-  dir = dir .. "/serve-tokens"
-  local info = files.info(dir)
-  if info and not info.private then return failure("denied", "%s can be read by others: chmod 700 %s", dir, dir) end
-  return dir, info ~= nil
-end
+local function folder() return private_folder.open "serve-tokens" end
 
 -- ---- One file ----------------------------------------------------------------------------------------
 
@@ -63,14 +54,10 @@ end
 
 -- What is no whole file of ours lets nobody in.
 local function read(dir, id)
-  local path = ("%s/%s.json"):format(dir, id)
-  local info = files.info(path)
-  if not info then return failure("not_found", "there is no token '%s'", id) end
-  if info.kind ~= "file" or not info.private or files.real(path) ~= (files.real(dir) or "") .. "/" .. id .. ".json" then return failure("denied", "%s is a link, or can be read by others", path) end
-  local text, err = files.read(path, MAX)
-  if not text then return nil, err end
-  local one = json.decode(text)
-  if not is_whole(one) then return failure("invalid", "%s cannot be read: revoke the token, and make another one", path) end
+  local one, err = private_folder.read(dir, id .. ".json")
+  if not one and err.code == "not_found" then return failure("not_found", "there is no token '%s'", id) end
+  if err and err.code ~= "invalid" then return nil, err end
+  if not is_whole(one) then return failure("invalid", "%s/%s.json cannot be read: revoke the token, and make another one", dir, id) end
   one.id = id
   return one
 end
@@ -82,7 +69,7 @@ end
 ---@field name string
 ---@field hash string Of the whole token.
 ---@field scopes string[]
----@field agents? string[] Those that it may run; nil: all that are offered.
+---@field agents? string[] The ones that it may run; nil: all that are offered.
 ---@field budget? number US dollars a day.
 ---@field rate? {n: integer, seconds: number} Requests that begin or continue a run.
 ---@field ends? integer Seconds since 1970.
@@ -100,7 +87,7 @@ function client_tokens.find(text)
   local dir = id and #id == ID and folder()
   if not dir then return nil end
   local one = read(dir, id)
-  local same = admission.same(system.digest(text), one and one.hash or ("0"):rep(64))
+  local same = private_folder.is_same(text, one and one.hash)
   return one and same and not is_over(one) and one or nil
 end
 
@@ -170,12 +157,10 @@ function client_tokens.create(spec)
     if one.name == spec.name then return failure("exists", "there is a token '%s': revoke it first, or take another name", spec.name) end
   end
   local dir = folder()
-  ok, err = files.mkdir(dir, { private = true })
-  if not ok then return nil, err end
   made.id = system.token(ID)
   local token = ("hkt_%s_%s"):format(made.id, system.token(SECRET))
   made.hash = system.digest(token)
-  ok, err = files.write(("%s/%s.json"):format(dir, made.id), json.encode(made) .. "\n", { private = true, exclusive = true })
+  ok, err = private_folder.add(dir, made.id .. ".json", made)
   if not ok then return nil, err end
   return made, token
 end

@@ -17,7 +17,7 @@ Service.__index = Service
 
 local HOW = "Each tool is an agent or a team of agents. Tell it in words, and in one text, all that it has to know; it answers when it is done, which may take minutes."
 
--- A tool that the program has registered, by its name. Those that do something here belong to agents, whose files say what they may do.
+-- A tool that the program has registered, by its name. The ones that do something here belong to agents, whose files say what they may do.
 local function by_name(name)
   if not tool.is_known(name) then return nil, failed { code = "not_found", message = ("there is no tool '%s'"):format(name) } end
   local ok, made = pcall(tool.resolve, { name }, { agent = { name = "an MCP client" } })
@@ -77,7 +77,7 @@ local function tell_parked(id)
 end
 
 --- Loads what is to be served.
----@param spec table As for hocket.mcp.serve; parked(id) is told of a run that its client has left. `offered` are targets that were loaded, `start` is how
+---@param spec table As for hocket.mcp.serve; parked(id) learns of a run that its client has left. `offered` are targets that were loaded, `start` is how
 --- their runs are started (agent_call.lua).
 ---@return hocket.McpService?
 ---@return hocket.Error?
@@ -111,7 +111,7 @@ function Service:watch()
   if self.agents then self.agents:watch(function() reload(self) end) end
 end
 
---- Ends all that clients have under way.
+--- Ends everything that clients have under way.
 function Service:close()
   if self.server then self.server:close() end
   if self.agents then self.agents:close() end

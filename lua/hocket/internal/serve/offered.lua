@@ -7,9 +7,11 @@
 --- Targets are watched: a change gives another list, and leaves the runs that go on as they are.
 local fiber = require "hocket.internal.core.fiber"
 local live = require "hocket.live"
+local script = require "hocket.internal.base.script"
 local sources = require "hocket.internal.base.sources"
 local system = require "hocket.internal.core.system"
 local targets = require "hocket.internal.runner.target"
+local workflow_file = require "hocket.internal.agents.workflow_file"
 
 local offered = {}
 
@@ -17,7 +19,7 @@ local offered = {}
 ---@field name string
 ---@field path string What a run is started with.
 ---@field description string
----@field def? hocket.Agent None of a script.
+---@field def? hocket.Agent None of a script that is no workflow.
 
 ---@class hocket.Offered
 local Offered = {}
@@ -29,8 +31,10 @@ local function of_agent(def, path)
   return { name = def.name, def = def, path = path, description = def.description ~= "" and def.description or def.name }
 end
 
--- A script says what it is in the comment that it begins with.
+-- A script says what it is in the comment that it begins with, a workflow in its table.
 local function of_script(path)
+  local flow = script.is_lua(path) and workflow_file.definition(path)
+  if flow then return of_agent(flow, path) end
   local text = sources.read(path, 64 << 10) or ""
   local words = text:gsub("^#![^\n]*\n", ""):match "^%-%-+%s*([^\n]+)"
   local name = path:match "([^/]+)%.%w+$" or path
@@ -44,7 +48,7 @@ local function of_team(self, team, list)
   if #entries == 0 or self.all then entries = all end
   for _, name in ipairs(entries) do
     local def = rawget(team, name)
-    if def and def.file then list[#list + 1] = of_agent(def, def.file) end
+    if def and def.file and not def.workflow then list[#list + 1] = of_agent(def, def.file) end
   end
 end
 
@@ -98,7 +102,7 @@ local function check_names(list)
   return true
 end
 
---- What there is now.
+--- What exists now.
 ---@return hocket.OfferedAgent[]?
 ---@return hocket.Error?
 function Offered:list()
@@ -117,7 +121,7 @@ local function told(event, changed)
   if event.message then system.log("warn", event.message) end
 end
 
---- Calls `changed()` whenever the files have changed and are well, until the running fiber ends; what is wrong is logged.
+--- Calls `changed()` whenever the files have changed and are valid, until the running fiber ends; what is wrong is logged.
 ---@async
 ---@param changed fun()
 function Offered:watch(changed)

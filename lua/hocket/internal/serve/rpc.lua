@@ -84,7 +84,7 @@ local function send_all(self)
   end
 end
 
---- Nothing more comes: waits until all that was asked is answered and sent, for at most so many seconds.
+--- Nothing more comes: waits until everything that was asked is answered and sent, for at most so many seconds.
 ---@async
 ---@param seconds number
 function Rpc:settle(seconds)
@@ -212,7 +212,7 @@ end
 
 -- ---- Beginning and end -----------------------------------------------------------------------
 
---- Ends all that is under way.
+--- Ends everything that is under way.
 function Rpc:close()
   if self.closed then return end
   self.closed = true

@@ -8,7 +8,7 @@ local runs = require "hocket.internal.run.run"
 
 local run_registry = {}
 
---- Runs that are kept, those that go on not counted.
+--- Runs that are kept, the ones that go on not counted.
 local KEPT = 50
 
 ---@class hocket.RunRegistry

@@ -1,8 +1,8 @@
---- Conversations for whoever puts them in front of a person: runs of the host, kept where it keeps runs, that are told what is said by
+--- Conversations for whoever puts them in front of a person: runs of the host, kept where it keeps runs, that receive what is said by
 --- `run:answer` and put away when they are left.
 ---
 ---     begin {target, options} ──> a new one        leave ──> parked in the store; ended, where nothing is kept
----     go_on {id}              ──> one of the store, which tells all that was said so far once more
+---     go_on {id}              ──> one of the store, which tells everything that was said so far once more
 local consent = require "hocket.internal.run.consent"
 local core = require "hocket.internal.core.runs"
 local fiber = require "hocket.internal.core.fiber"
@@ -40,7 +40,7 @@ local function hear_ends(self)
   end
 end
 
---- Hears of the conversations of this host, below the running fiber. One for each host.
+--- Learns of the conversations of this host, below the running fiber. One for each host.
 ---@return hocket.Talks
 function talk.open()
   local self = setmetatable({ open = {} }, Talks)
@@ -87,7 +87,7 @@ function Talks:begin(spec)
   return adopt(self, setmetatable({ number = number, id = name }, Talk), spec.hooks)
 end
 
---- Goes on with one of the store, by its whole id.
+--- Continues with one of the store, by its whole id.
 ---@async
 ---@param id string
 ---@param options table That hold here.

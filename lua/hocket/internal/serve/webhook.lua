@@ -36,7 +36,7 @@ function webhook.secret()
   if not dir then return failure("invalid", "there is no home to keep the webhooks' secret in: set HOCKET_WEBHOOK_SECRET") end
   local path = dir .. "/webhook-secret"
   if not fs.info(path) then
-    local ok, err = fs.mkdir(dir)
+    local ok, err = fs.mkdir(dir, { private = true })
     if ok then ok, err = fs.write(path, "whsec_" .. system.base64(system.token(32)) .. "\n", { private = true, exclusive = true }) end
     if not ok and err.code ~= "exists" then return nil, err end
   end

@@ -1,5 +1,5 @@
---- Pictures, recordings, documents in a conversation: those that come with the user's words, and those that tools return, which
---- follow all results of their turn, since most protocols have no other place for them.
+--- Pictures, recordings and documents in a conversation. They come with the user's words, or from tools. Attachments of tools follow
+--- all results of their turn, since most protocols have no other place for them.
 local core = require "hocket.internal.core.llm"
 local json = require "hocket.json"
 local media = require "hocket.internal.base.media"
@@ -34,7 +34,7 @@ local function model_of(self)
   return model.id and model or type(model[1]) == "table" and model[1] or model
 end
 
---- Adds what the user says, with all that comes with it.
+--- Adds what the user says, with everything that comes with it.
 ---@param self hocket.Session
 ---@param text string
 ---@param list hocket.Media[]

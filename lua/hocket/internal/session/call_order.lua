@@ -1,4 +1,4 @@
---- In which order the calls of one turn run: side by side, except for those that touch the same
+--- In which order the calls of one turn run: side by side, except for the ones that touch the same
 --- thing, at least one of them changing it, and for those of a serial tool. They run in the order in
 --- which the model made them.
 local caught = require "hocket.internal.base.caught"
@@ -65,7 +65,7 @@ function call_order.new(calls)
   return self
 end
 
---- Waits until all that the i-th call must not run beside have ended. Calls have to be begun in order.
+--- Waits until all calls that the i-th must not run beside have ended. Calls have to be begun in order.
 ---@async
 ---@param i integer
 function CallOrder:wait(i)

@@ -3,9 +3,9 @@
 ---     user ─ call ─ result ─ … ─ answer ─ user ─ call ─ result ─ …         the last turns stay whole
 ---     └──────────── folded ───────────┘ └───────── kept ─────────┘         calls and results stay together
 ---
---- What is taken out has a handle, so that the model can read it. What goes in its place is the user's own words and, in a
---- fence, a summary that a model wrote: it was made of anybody's words, so it is material, has the conversation's labels, and
---- speaks for nobody. The beginning of a conversation changes here and nowhere else, and much at once: it is what caches go by.
+--- The model can read the removed part by a handle. The user's own words replace it, and, in a fence, a summary that a model
+--- wrote. The summary was made of anybody's words, so it is material, has the conversation's labels, and speaks for nobody. The
+--- beginning of a conversation changes only here, and much at once, since caches depend on it.
 local core = require "hocket.internal.core.llm"
 local edition = require "hocket.internal.base.edition"
 local fence = require "hocket.fence"
@@ -246,7 +246,7 @@ local function with_fold(fold, entry)
   return entry
 end
 
--- Turns before `first` are folded. Returns what there is then, the fold, and why there is no summary, if there is none.
+-- Turns before `first` are folded. Returns what exists then, the fold, and why there is no summary, if there is none.
 local function fold_turns(self, list, first, how)
   local fold, why = new_fold(self, list, first - 1, how)
   local kept = {}
@@ -263,8 +263,8 @@ end
 
 -- ---- All of it -------------------------------------------------------------------------------------------
 
--- Somebody may ask for it where a summary would be longer than what it is of; and what stands for the turns, with the tools that come
--- with it, has to be shorter than they are.
+-- A user may ask for it where a summary would be longer than its turns. The replacement, with its tools, has to be shorter than the
+-- turns.
 local function is_worth_it(list, first, how)
   local folded = tokens_of(list, 1, first - 1) * how.factor
   if how.reason == "asked" then return folded > WORTH end

@@ -10,7 +10,7 @@ local effects = require "hocket.internal.base.effects"
 local kept = require "hocket.internal.core.kept"
 local failed = require("hocket.internal.core.system").error
 local lazy = require "hocket.internal.base.lazy"
-local windows = require "hocket.internal.models.windows"
+local windows = require "hocket.internal.base.lazy" "hocket.internal.models.windows"
 
 local compaction = lazy "hocket.internal.session.compaction"
 
@@ -51,7 +51,7 @@ local function model_of(self)
   return model.id or model[1] and (model[1].id or model[1]) or "?"
 end
 
---- Whether the window is looked at before the first turn, however short the conversation is: its server has said it, and it may be
+--- Whether the window is checked before the first turn, however short the conversation is: its server has said it, and it may be
 --- smaller than any that we guess. In a replay as it was, whatever is known of the server here.
 ---@param self hocket.Session
 ---@return boolean

@@ -1,12 +1,12 @@
---- What an agent's front matter promises about texts: `input:` and `output:`, JSON Schemas. What it is asked
---- is checked before a model is; an answer that does not fit is told to the model, twice at most, and
---- then is a failure: whoever builds on the answer never gets one that does not fit.
+--- An agent's front matter describes its texts: `input:` and `output:`, JSON Schemas. The input is checked
+--- before a model is asked. An answer that does not fit is returned to the model, twice at most, and then
+--- the call fails. So a caller never gets an answer that does not fit.
 local json = require "hocket.json"
 local schema = require "hocket.schema"
 
 local contract = {}
 
---- Answers that do not fit and are told so, for each request.
+--- How many answers that do not fit are returned to the model with the reason, for each request.
 local REPAIRS = 2
 
 -- Schemas are compiled once for each definition.
@@ -51,7 +51,7 @@ end
 --- The value that a text holds, and the value's own text; or nil and what is wrong, for a model.
 ---@param source table A JSON Schema that is one.
 ---@param text string
----@param strict? boolean The whole text has to be the value: nothing is looked for in it.
+---@param strict? boolean The whole text has to be the value: nothing is searched for in it.
 ---@return any? value
 ---@return string text_or_wrong
 function contract.read(source, text, strict)

@@ -7,6 +7,7 @@
 local account = require "hocket.internal.models.account"
 local askers = require "hocket.internal.models.asker"
 local model_calls = require "hocket.internal.models.calls"
+local trim = require "hocket.internal.base.trim"
 
 local final_answer = {}
 
@@ -20,7 +21,7 @@ local final_answer = {}
 ---@return hocket.Error?
 function final_answer.grant(self, last)
   local run, id = self.asker.run, self.asker.account
-  if not run or not run.accounts:matters(id) then
+  if not run or not account.is_limited(run, id) then
     self.granted = nil
     return false
   end
@@ -41,7 +42,7 @@ local notice = "[%s. This is your last turn: no tool can be called any more. Giv
 -- A last answer says that it was cut, whatever the model wrote; the text of one that has to fit a schema stays as it is.
 local function marked(self, reply, why)
   reply.finish, reply.cut = why.reason, why
-  if not (self.request.spec.schema or self.spec.formatted) then reply.text = ("%s\n\n(Cut short: %s.)"):format(reply.text:match "^(.-)%s*$", why.message) end
+  if not (self.request.spec.schema or self.spec.formatted) then reply.text = ("%s\n\n(Cut short: %s.)"):format(trim.right(reply.text), why.message) end
   return reply
 end
 
@@ -75,7 +76,7 @@ function final_answer.finish(self, ask, why)
   return marked(self, reply, why)
 end
 
---- Where not even a last answer may be asked for: what was said so far is what there is.
+--- Where not even a last answer may be asked for: what was said so far is what exists.
 ---@param self hocket.Session
 ---@param err hocket.Error
 ---@return hocket.Reply?

@@ -1,5 +1,5 @@
 --- What an answer has beside words and calls: what the provider's own tools did, and what they found. It is counted, labels the
---- conversation, and is told; the blocks themselves go back with the conversation as they came.
+--- conversation, and is reported; the blocks themselves go back with the conversation as they came.
 local json = require "hocket.json"
 local labels = require "hocket.internal.base.labels"
 local effects = require "hocket.internal.base.lazy" "hocket.internal.base.effects"
@@ -12,10 +12,10 @@ local sorted_keys = require "hocket.internal.base.sorted_keys"
 
 local found = {}
 
---- Sources that are told, of one answer, and bytes of an address and of a title.
+--- Sources that are reported, of one answer, and bytes of an address and of a title.
 local SOURCES, URL, TITLE = 50, 2000, 200
 
--- What the kinds of items mean; those that are not named are none of a tool.
+-- What the kinds of items mean; the ones that are not named are none of a tool.
 local tools = {
   web_search_call = "web_search", file_search_call = "file_search", code_interpreter_call = "code_execution", image_generation_call = "image_generation",
   web_search_tool_result = "web_search", web_fetch_tool_result = "web_fetch", code_execution_tool_result = "code_execution",

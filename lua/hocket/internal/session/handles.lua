@@ -25,7 +25,7 @@ end
 
 local of = setmetatable({}, { __mode = "k" }) -- by history
 
---- Those of a conversation, whoever goes on with it.
+--- Those of a conversation, whoever continues with it.
 ---@param history hocket.History
 ---@return hocket.Handles
 function handles.of(history)

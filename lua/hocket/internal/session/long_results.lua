@@ -1,5 +1,5 @@
---- Results that are too long for a conversation are kept, and handed out by reference: the model is shown their first and last
---- lines and a handle, with which it reads the rest or searches it. So it does with turns that were folded.
+--- Results that are too long for a conversation are stored, and passed by reference. The model sees their first and last lines
+--- and a handle, with which it reads or searches the rest. The same goes for folded turns.
 local fence = require "hocket.fence"
 local files = require "hocket.internal.core.files"
 local json = require "hocket.json"

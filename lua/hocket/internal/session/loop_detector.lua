@@ -1,9 +1,9 @@
 --- Notices conversations that lead nowhere: the same call again and again, wrong calls again and
---- again. Each is told to the model first, and ends the session when that did not help. What counts
+--- again. Each is reported to the model first, and ends the session when that did not help. What counts
 --- are turns: a turn of five wrong calls is one mistake, as the model had no answer in between.
 local loop_detector = {}
 
---- Turns in a row with wrong calls (unknown tool, bad arguments) that the model is told of.
+--- Turns in a row with wrong calls (unknown tool, bad arguments) that the model learns of.
 local REPAIRS = 2
 --- Turns with the same call and the same result, and nothing new in between: told at this count,
 --- stopped one later.

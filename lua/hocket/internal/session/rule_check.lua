@@ -1,5 +1,5 @@
 --- Whether the rules that bind an agent can match a tool. Every agent at work comes by here before its first model call, whoever
---- starts it: the command line, a server, a script, C. Conditions on arguments are looked at by permissions as well, which have
+--- starts it: the command line, a server, a script, C. Conditions on arguments are checked by permissions as well, which have
 --- the tools themselves.
 local agents = require "hocket.agent"
 local at_key = require "hocket.internal.base.lazy" "hocket.internal.agents.at_key"
@@ -131,7 +131,7 @@ function rule_check.of_target(run, target)
   return rule_check.of_run({ run = run, def = target.agent, opts = {} }, layers) or of_reachable(run, target.agent, agents.team_of(target.agent), {}) or nil
 end
 
---- What is wrong with words before anything begins: those that will hold for all runs of a program that serves, or for a script.
+--- What is wrong with words before anything begins: the ones that will hold for all runs of a program that serves, or for a script.
 ---@param options {approve?: string|string[]} Of the program, or of one run.
 ---@param targets? string[] What will be run; nil: anything, so that no name can be wrong.
 ---@return hocket.Error?

@@ -7,6 +7,7 @@ local labels = require "hocket.internal.base.labels"
 local lazy = require "hocket.internal.base.lazy"
 local system = require "hocket.internal.core.system"
 
+local plan_mode = lazy "hocket.internal.session.plan_mode"
 local policy, ask, workdir = lazy "hocket.internal.run.policy", lazy "hocket.ask", lazy "hocket.internal.run.workdir"
 local egress, rule_check = lazy "hocket.internal.run.egress", lazy "hocket.internal.session.rule_check"
 
@@ -99,7 +100,7 @@ end
 --- The permissions of its tools.
 ---@param step hocket.Step
 ---@param tools hocket.Tool[]
----@param free hocket.Tool[] Those that no caller withholds.
+---@param free hocket.Tool[] The ones that no caller withholds.
 ---@param known? hocket.Toolset That it had before.
 ---@return hocket.Permissions
 function scope.permissions(step, tools, free, known)
@@ -107,6 +108,7 @@ function scope.permissions(step, tools, free, known)
     layers = step.rules, labels = scope.labels(step), ask = ask_approval,
     named = function(address) return egress.is_named(step.run, address) end,
     protect = function() return effects.value("protected", {}, places_of, step) end,
+    mode = function(one) return step.run.options.mode and plan_mode.forbids(step.run, one, free) end,
   }, known)
 end
 

@@ -5,7 +5,9 @@
 ---                              │ a value of the agent's output ──> an answer
 ---                              ├ all fit ──> its calls: permission check and labels as for any other, and it asks beside
 ---                              │             text from outside
----                              └ one does not fit ──> nothing is called, the model is told once, then the agent fails
+---                              └ one does not fit ──> nothing is called, the model learns once, then the agent fails
+---
+--- A text that was meant so, and whose JSON is broken beyond repair, does not fit either.
 ---
 --- Whether a model is read so is a trait of its server (providers.lua). Text that may become calls is held back from whoever sees the
 --- answer as it comes.
@@ -15,6 +17,7 @@ local edition = require "hocket.internal.base.edition"
 local effects = require "hocket.internal.base.effects"
 local json = require "hocket.json"
 local tool_calls = require "hocket.internal.session.tool_calls"
+local trim = require "hocket.internal.base.trim"
 
 local text_calls = {}
 
@@ -57,9 +60,41 @@ function text_calls.read(self, call, n)
   return true
 end
 
+local literals = { ["true"] = true, ["false"] = true, null = true }
+
+-- Whether a text is JSON that is broken, and no prose: there are no words beside strings. One without its end was cut, and is none.
+local function is_broken_json(text)
+  local rest = text:gsub("\\.", ""):gsub('"[^"]*"', ""):gsub('".*$', "")
+  for word in rest:gmatch "[^%s%d{}%[%],:.+-]+" do
+    if not literals[word] then return false end
+  end
+  return text:find "^[{%[].*[}%]]$" ~= nil and not json.decode(text)
+end
+
+-- What stands between the marks of calls.
+local function without_marks(text)
+  text = text:match "^.*</think>(.*)$" or text
+  for _, mark in ipairs { "^%s*```%a*", "```%s*$", "^%s*<tool_call>", "</tool_call>%s*$", "^%s*%[TOOL_CALLS%]", "^%s*<|python_tag|>" } do text = text:gsub(mark, "", 1) end
+  return trim.both(text)
+end
+
+--- Decides about a reply whose text is not read as calls. Returns why they cannot be made, where it is one broken call of a tool that the agent has.
+---@async
+---@param self hocket.Session
+---@param call hocket.Call
+---@return string? misfit
+function text_calls.torn(self, call)
+  local text = call:partial()
+  if not text:find('"name"', 1, true) then return nil end -- of nearly all replies, and far cheaper than patterns
+  local name = text:match '"name"%s*:%s*"([^"]+)"%s*,%s*"arguments"' or text:match '"name"%s*:%s*"([^"]+)"%s*,%s*"parameters"'
+  if not name or not self:tool_named(name) or not is_broken_json(without_marks(text)) or is_value(self, text) then return nil end
+  if edition.of(self.asker.run or nothing) < 4 or not is_read(self) then return nil end
+  return ("the call of '%s' is no valid JSON"):format(name)
+end
+
 local advice = "You wrote a tool call as text, and nothing was called: %s\nCall a tool by the API's own way. If you cannot, write one JSON object and nothing else, such as\n%s\nOr answer in plain words."
 
---- What its model is told of calls that do not fit.
+--- What its model learns of calls that do not fit.
 ---@param self hocket.Session
 ---@param why string
 ---@return string
@@ -95,7 +130,7 @@ function HeldText:add(kind, text)
   if self.begins == false then self:let_go() end
 end
 
---- The reply has come: what is held is told, unless it is calls.
+--- The reply has come: what is held is reported, unless it is calls.
 ---@param are_calls boolean
 function HeldText:settle(are_calls)
   if are_calls then self.held = {} end

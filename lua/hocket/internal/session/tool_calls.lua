@@ -1,4 +1,4 @@
---- The tool calls of one turn: each passes the permission check, runs, is told of and has its result, whatever
+--- The tool calls of one turn: each passes the permission check, runs, is reported and has its result, whatever
 --- happens. Side by side, where there are several.
 local caught = require "hocket.internal.base.caught"
 local effects = require "hocket.internal.base.effects"
@@ -25,7 +25,7 @@ local PARALLEL = 16
 ---@class hocket.Calls
 ---@field loop_detector hocket.LoopDetector
 ---@field marks table<hocket.Tool, function>
----@field context table A metatable: what tools are told beside their own.
+---@field context table A metatable: what tools receive beside their own.
 
 --- A call that somebody looks on at: the run's `watch_calls(tool, args, agent, op)` makes one when it has checked arguments. In a run that is
 --- kept `begins` is part of the call's effect, and does not come in a replay; the others do, and wait for nothing.
@@ -57,7 +57,7 @@ local wrong_arguments = {
 
 -- The arguments as one of the tool's own functions puts them right; nil and what to tell the model.
 local function put_right(self, one, fn, args)
-  local prepared, value = pcall(fn, args)
+  local prepared, value = pcall(fn, args, self.context)
   if not prepared then
     local why = message_of(value)
     if type(value) == "table" and value.code == "denied" then self.emit("tool_denied", { tool = one.name, reason = why }) end
@@ -139,7 +139,7 @@ local function go_on_of(self, one)
   return function(args, same) return self.permissions:may_go_on(one, args, same) end
 end
 
--- Where a run is kept, the call of a tool is an effect, but for those that only ask others, or the run itself. Where its text
+-- Where a run is kept, the call of a tool is an effect, but for the ones that only ask others, or the run itself. Where its text
 -- comes from is said when the text is there.
 local function invoke(self, one, args, context)
   if not one.steps then
@@ -153,7 +153,7 @@ end
 -- What a call gives to ctx.keep is for a run that is kept (tool_effect.lua).
 local function ignore() end
 
--- Runs a tool's function. What it raises is told to the model and reported; a cancel goes on.
+-- Runs a tool's function. What it raises goes to the model, and is a warning; a cancel goes on.
 local function run_unwatched(self, one, args, id, watched)
   local context = setmetatable({ call_id = id, session = self, onlooker = watched or false, mark = mark_of(self, one), keep = ignore,
     may_go_on = one.sends_to and go_on_of(self, one) }, self.calls.context)
@@ -180,7 +180,7 @@ local function run_tool(self, one, args, id)
   return text, is_error, list
 end
 
--- Whoever looks on hears of a call before it is decided about.
+-- Whoever looks on learns of a call before it is decided about.
 local function watch(self, one, args, id)
   self.watched = self.watched or {}
   self.watched[id] = self.watch(one, args, id)
@@ -215,7 +215,7 @@ end
 
 -- ---- A call of a script's ---------------------------------------------------------------------------
 
--- As a call of the model's turn, for all that looks at one; its result is the script's, whole.
+-- As a call of the model's turn, for everything that looks at one; its result is the script's, whole.
 local ScriptCall = { whole = true }
 ScriptCall.__index = ScriptCall
 
@@ -251,6 +251,7 @@ end
 function tool_calls.of_script(self, name, args, number)
   local why = self:use_up(1)
   if why then return "error: not run: " .. why.message, true end
+  self.calls = self.calls or tool_calls.new(self) -- its model may have called nothing
   local call = setmetatable({ tool = name, args = args, number = number, emit = self.emit }, ScriptCall)
   execute(self, call, 1, tool_calls.prepare(self, call, 1))
   return call.text, call.is_error
@@ -258,7 +259,7 @@ end
 
 -- ---- The calls of one turn --------------------------------------------------------------------
 
--- Side by side, but for those that touch the same thing.
+-- Side by side, but for the ones that touch the same thing.
 local function run_together(self, call, calls)
   local prepared, wrong = {}, nil
   for i = 1, calls do

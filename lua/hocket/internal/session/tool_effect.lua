@@ -5,9 +5,9 @@
 ---
 ---     it only reads, or `idempotent = true` ──> it is called again, with the same ctx.effect_id
 ---     reconcile(args, ctx, intent) ────────> what that returns; nil: it was not done, and is
----     else ────────────────────────────────> the model is told that nobody knows
+---     else ────────────────────────────────> the model learns that nobody knows
 ---
---- A call that was let in by other rules than those that hold when it begins, since somebody else continues the run, has to be allowed by
+--- A call that was let in by other rules than the ones that hold when it begins, since somebody else continues the run, has to be allowed by
 --- these.
 local caught = require "hocket.internal.base.caught"
 local effects = require "hocket.internal.base.effects"
@@ -34,6 +34,13 @@ local nothing = {} -- marks of a call that made none
 
 local unknown = "it is not known whether this was done: the program ended in the middle of it. Look how things stand before you do it again."
 
+--- Whether a result says that nobody knows whether the call was made.
+---@param text string
+---@return boolean
+function tool_effect.is_unknown(text)
+  return text == "error: " .. unknown
+end
+
 local let_in_before = "not done: the run goes on under other rules than those that this call was let in by. Call it again if it is still needed."
 
 local function to_text(value)
@@ -41,7 +48,7 @@ local function to_text(value)
   return type(value) == "table" and json.encode(value) or tostring(value)
 end
 
--- Of an error the model is told the words.
+-- Of an error the model learns the words.
 local function as_data(ok, value, err, marks, kept)
   if type(err) == "table" then
     local said = caught.error(err)
@@ -50,8 +57,8 @@ local function as_data(ok, value, err, marks, kept)
   return { ok, value, err, marks, kept }
 end
 
--- Calls a function of it outside of the run: where its text comes from is noted, and said when the run has it; so is what it wants
--- to know of the call in a replay. Returns the outcome as a table.
+-- Calls a function of the tool outside of the run. The origin of its text, and what it needs to know of the call in a replay, are
+-- noted and reported when the run has the outcome. Returns the outcome as a table.
 local function outside(one, fn, args, context, intent)
   local mark, keep, marks, kept = context.mark, context.keep, nothing, nil
   context.mark = function(label)

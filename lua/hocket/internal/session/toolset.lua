@@ -8,7 +8,7 @@ local toolset = {}
 ---@field tools hocket.Tool[]
 ---@field by_name table<string, hocket.Tool>
 ---@field places boolean Whether one of them changes places below the root.
----@field passes table<hocket.Tool, boolean> Those that need no approval where there are neither rules nor labels, as far as that was asked.
+---@field passes table<hocket.Tool, boolean> The ones that need no approval where there are neither rules nor labels, as far as that was asked.
 ---@field declared? string As requests declare them; made when it is first asked for.
 
 local function is_of(known, tools)

@@ -1,5 +1,5 @@
 --- The scripted model's side of Bedrock's Converse: binary messages with checksums.
-local url_encoding = require "hocket.internal.base.url_encoding"
+local url_encoding = require "hocket.internal.base.http.url_encoding"
 local json = require "hocket.json"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
 local wire = require "hocket.internal.sim.wire"

@@ -2,9 +2,9 @@
 --- can go wrong.
 ---
 --- A plan is {status, headers, content_type, pieces, stream, tail, pause, ending, headless}: the pieces
---- are the body's texts, sent one by one where it is a stream; the last `tail` of them may be missing
---- without harm. `ending` is "finish", "eof", "reset", "hang" or "comments"; `headless`: not even
---- a status is sent before it.
+--- are the body's texts, sent one by one in a stream. The last `tail` of them may be missing without
+--- harm. `ending` is "finish", "eof", "reset", "hang" or "comments". `headless`: no status is sent
+--- before the ending.
 local fiber = require "hocket.internal.core.fiber"
 local wire = require "hocket.internal.sim.wire"
 

@@ -1,5 +1,6 @@
---- The scripted model's side of OpenAI's Responses. Nothing is stored: reasoning goes to the client
---- encrypted and has to come back as it went, right before the item that followed it.
+--- The scripted model's side of OpenAI's Responses. With `store: false` reasoning goes to the client
+--- encrypted and has to come back as it went, right before the item that followed it; else a reference to
+--- it is enough (kept_responses.lua).
 local json = require "hocket.json"
 local responses_check = require "hocket.internal.sim.responses_check"
 local wire = require "hocket.internal.sim.wire"
@@ -89,18 +90,25 @@ local function add_items(request, items)
     local wrong = readers[kind](request, item)
     if wrong then return wrong end
   end
-  return responses_check.items(items)
+  return responses_check.items(items, request.raw.store ~= false)
 end
 
 ---@param body table
+---@param _ table
+---@param kept? hocket.KeptResponses
 ---@return hocket.SimRequest?
 ---@return string? wrong
-function openai_responses.read(body)
+function openai_responses.read(body, _, kept)
   local request = wire.request("openai_responses", body.model, body)
   if type(body.instructions) == "string" then request.system = body.instructions end
   local input = body.input
   if type(input) == "string" then input = { { role = "user", content = input } } end
   if #wire.table(input) == 0 then return nil, "'input' must be a text or a non-empty array" end
+  if kept then
+    local items, unknown = kept:items_of(body, input)
+    if not items then return nil, unknown end
+    input, request.items = items, items
+  end
   local wrong = add_items(request, input)
   if wrong then return nil, wrong end
   for _, one in ipairs(wire.table(body.tools)) do
@@ -157,7 +165,7 @@ end
 
 local function response_of(request, reply, context)
   local usage, reason = wire.usage(request, reply), incomplete[reply.finish]
-  return {
+  local response = {
     id = "resp_" .. context.random:token(24), object = "response", created_at = context.now, model = request.model,
     status = status_of(reply, reason), incomplete_details = reason and { reason = reason } or json.null,
     error = reply.finish == "error" and broken or json.null, output = output_of(request, reply, context),
@@ -167,6 +175,8 @@ local function response_of(request, reply, context)
       total_tokens = usage.input + usage.output,
     },
   }
+  if context.kept and request.raw.store ~= false then context.kept:keep(response, request.items) end
+  return response
 end
 
 openai_responses.whole = response_of

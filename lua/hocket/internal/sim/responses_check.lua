@@ -15,11 +15,17 @@ local function reasoning_of(item)
   return type(item.id) == "string" and item.id:match "^%a+_(%w+)_r%d+$"
 end
 
+-- Whether an item may be what followed some reasoning. Clients that keep their conversation themselves (`store: false`) may leave out its id.
+local function may_follow(item, token, is_kept)
+  if item and item.id == nil and not is_kept then return item.type == "function_call" or item.role == "assistant" end
+  return item ~= nil and reasoning_of(item) == token
+end
+
 -- Reasoning and what followed it belong together, both ways.
-local function check_order(items)
+local function check_order(items, is_kept)
   for i, item in ipairs(items) do
     local after, token = items[i + 1], reasoning_of(item)
-    if item.type == "reasoning" and (not after or reasoning_of(after) ~= tostring(item.id):sub(4)) then
+    if item.type == "reasoning" and not may_follow(after, tostring(item.id):sub(4), is_kept) then
       return ("Item '%s' of type 'reasoning' was provided without its required following item."):format(item.id)
     elseif token then
       local before = i - 1
@@ -54,9 +60,10 @@ end
 
 --- What is wrong with the input's items, or nil.
 ---@param items table[]
+---@param is_kept boolean The server keeps what it answers.
 ---@return string?
-function check.items(items)
-  return check_order(items) or check_results(items)
+function check.items(items, is_kept)
+  return check_order(items, is_kept) or check_results(items)
 end
 
 return check

@@ -1,2 +1,2 @@
---- Which script answers for `sim` models of all runs in this process; nil: each run's own, or the one that is built in.
+--- Which script answers for `sim` models of all runs in this process; nil: each run's own, or the one built in.
 return { path = nil }

@@ -1,4 +1,4 @@
---- Sends what is told of one signal: a queue with limits, batches, and tries that end.
+--- Sends one signal (traces, metrics or logs): a queue with limits, batches, and tries that end.
 ---
 ---     add ──> queue ──(a batch is full, or its time has come)──> POST ──> 2xx
 ---      └ full: dropped                                            ├ 429, 502, 503, 504, no connection: again, later
@@ -14,8 +14,8 @@ local system = require "hocket.internal.core.system"
 
 local exporter = {}
 
---- Bytes that wait, of a request, and of an answer that are read; seconds of a pause before the second try, each is twice the one
---- before, and at most; seconds that a collector may ask for.
+--- Limits in bytes of waiting data, of a request, and of an answer. Seconds before the second try, doubled each time, and the
+--- longest such pause. The longest pause in seconds that a collector may ask for.
 local MAX_BYTES, MAX_BODY, MAX_ANSWER = 16 << 20, 4 << 20, 64 << 10
 local FIRST_PAUSE, MOST_PAUSE, MOST_ASKED = 1, 8, 300
 
@@ -54,7 +54,7 @@ end
 --- Takes an item. One that there is no room for is dropped.
 ---@param item string
 function Exporter:add(item)
-  if #self.items >= self.queue.size or self.bytes + #item > MAX_BYTES then return drop(self, 1, "more is told than can be sent: items are dropped") end
+  if #self.items >= self.queue.size or self.bytes + #item > MAX_BYTES then return drop(self, 1, "more comes than can be sent: items are dropped") end
   self.items[#self.items + 1], self.bytes = item, self.bytes + #item
   if not self.due then self.due = fiber.now() + self.queue.delay end
   if self.sleeper and (#self.items == 1 or #self.items == self.queue.batch) then self.sleeper:wake() end
@@ -167,7 +167,7 @@ function Exporter:run()
   self.items, self.bytes = {}, 0
 end
 
---- Sends what there is, for at most so many seconds, and ends.
+--- Sends what is left, for at most so many seconds, and ends.
 ---@param seconds number
 function Exporter:flush(seconds)
   self.flush_for = seconds -- whoever says so may be in a run, which has a clock of its own

@@ -82,7 +82,7 @@ function Metrics:add(key, value, attributes)
   point.buckets[i] = point.buckets[i] + 1
 end
 
---- What there is, as one item of a request; nil: nothing.
+--- What exists, as one item of a request; nil: nothing.
 ---@return string?
 function Metrics:tell()
   local parts, now = {}, system.wall()

@@ -84,19 +84,19 @@ local providers = {
   azure = "azure.ai.openai", ["azure-chat"] = "azure.ai.openai", mistral = "mistral_ai", xai = "x_ai", deepseek = "deepseek", groq = "groq",
 }
 
---- Records of a run that are told as logs: the severity (9 info, 13 warning, 17 error), and the members that go along. All are also
+--- Records of a run that are reported as logs: the severity (9 info, 13 warning, 17 error), and the members that go along. All are also
 --- events of the span of their agent. `op` stands in each.
 names.events = {
   warning = { 13, "code" }, error = { 17, "code" }, agent_cut = { 13, "reason" }, tool_denied = { 13, "tool" }, host_refused = { 13, "tool" },
   model_retry = { 13, "model", "attempt", "delay", "reason" }, model_fallback = { 13, "from", "to", "reason" }, run_stopped = { 9 },
-  routed = { 9, "to" }, handoff = { 9, "from", "to" }, team_finished = { 9, "reason", "rounds" }, replanned = { 13, "count" }, task_stalled = { 13, "stalls" },
+  routed = { 9, "to" }, handoff = { 9, "from", "to" }, reassigned = { 13, "from", "to", "code" }, team_finished = { 9, "reason", "rounds" }, replanned = { 13, "count" }, task_stalled = { 13, "stalls" }, task_split = { 9, "depth" }, task_blocked = { 13, "id" }, task_unblocked = { 9, "id" },
   compaction_finished = { 9, "reason", "strategy", "tokens_before", "tokens_after" }, run_reused = { 9, "replayed", "run_anew" },
   question_asked = { 9, "id", "kind" }, question_answered = { 9, "id" }, question_withdrawn = { 9, "id" }, approval_requested = { 9, "id", "tool" },
   approval_answered = { 9, "id", "tool", "decision" }, turn_finished = { 9, "turn", "ok", "finish" },
   user_message_received = { 9, "id" }, user_message_dropped = { 13, "id" }, task_failed = { 13, "task" },
 }
 
---- Records that begin a wait for a person, a message, another run or a budget, what it is for, and those that end one.
+--- Records that begin a wait for a person, a message, another run or a budget, what it is for, and the ones that end one.
 names.waits = {
   question_asked = "question", approval_requested = "approval", input_requested = "input", signal_requested = "signal", run_awaited = "run",
   caller_awaited = "caller", budget_awaited = "budget",

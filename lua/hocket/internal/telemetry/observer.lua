@@ -80,7 +80,7 @@ end
 local Observed = {}
 Observed.__index = Observed
 
--- The one way in which it ends; how, where somebody was told.
+-- The one way in which it ends; `fields` say how, where that is known.
 local function finish(self, fields)
   if self.is_over then return end
   self.is_over = true
@@ -193,7 +193,7 @@ function Observer:embed(id, dimensions)
   return begin(self, "embeddings", id_of(self, "embeddings", op or "-"), parent_of(self, op), { op = op, agent = agent, provider = provider, model = model or id, dimensions = dimensions })
 end
 
---- Those that came; or nil and why there are none.
+--- The ones that came; or nil and why there are none.
 ---@param got? {tokens?: integer, cost?: number}
 ---@param err? hocket.Error
 function Observed:embedded(got, err)

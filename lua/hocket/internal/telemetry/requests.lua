@@ -8,7 +8,7 @@ local put = span_of.put
 
 local requests = {}
 
---- Bytes of what a stranger writes, as far as it is told.
+--- Bytes of what a stranger writes, as far as it is reported.
 local MAX = 500
 
 ---@class hocket.RequestSpan : hocket.TracedRequest

@@ -97,7 +97,7 @@ end
 ---@return hocket.Telemetry?
 ---@return hocket.Error?
 function telemetry.open(variables)
-  if opened then return nil, system.error { code = "state", message = "runs are told of already" } end
+  if opened then return nil, system.error { code = "state", message = "telemetry runs already" } end
   local config, err, warnings = settings.read(variables)
   for _, text in ipairs(warnings or {}) do system.log("warn", "telemetry: " .. text) end
   if not config then return nil, err end
@@ -119,7 +119,7 @@ function telemetry.open(variables)
   return self
 end
 
--- No run that begins from now on is told of.
+-- No run that begins from now on is reported.
 local function hear_no_more(self)
   runs.on_begin(self, nil)
   opened, runs.traces, tracing.begin = nil, nil, nil
@@ -145,7 +145,7 @@ local function catch_up(self, due)
   while is_behind() and fiber.now() < due do fiber.sleep(0.002) end
 end
 
---- Sends what there is, for at most so many seconds, and ends.
+--- Sends what is left, for at most so many seconds, and ends.
 ---@async
 ---@param seconds number
 ---@return {sent: table<string, integer>, dropped: table<string, integer>}
@@ -166,11 +166,11 @@ function Telemetry:close(seconds)
   return { sent = sent, dropped = dropped }
 end
 
---- The operation `telemetry`: the host's runs are told of to a collector, as the variables of OpenTelemetry say, until it is told to end.
+--- The operation `telemetry`: the host's runs are reported to a collector, as the variables of OpenTelemetry say, until it is asked to end.
 ---
----     run:answer("flush", seconds) ──> {sent, dropped}       what there is is sent, for so long at most
+---     run:answer("flush", seconds) ──> {sent, dropped}       what is left is sent, for so long at most
 ---
---- The program starts it where one of these variables is set; a program that embeds hocket where it wants it.
+--- The program starts it where a variable of OpenTelemetry is set; a program that embeds hocket where it wants it.
 ---@async
 ---@param args {variables?: table<string, string>} What counts instead of the host's variables.
 ---@param journal userdata

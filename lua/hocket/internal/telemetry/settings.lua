@@ -1,8 +1,8 @@
 --- What the variables of OpenTelemetry say, read once: where to, what, how much.
 ---
---- A number that is none is told of and does not count, as its specification wants; what would send to nobody, or in words that the
+--- A number that is none is reported and does not count, as its specification wants; what would send to nobody, or in words that the
 --- other side cannot read, is an error.
-local url_encoding = require "hocket.internal.base.url_encoding"
+local url_encoding = require "hocket.internal.base.http.url_encoding"
 local providers = require "hocket.providers"
 local system = require "hocket.internal.core.system"
 local trace = require "hocket.internal.telemetry.trace"
@@ -15,7 +15,7 @@ settings.SIGNALS = SIGNALS
 local DEFAULT_ENDPOINT = "http://localhost:4318"
 
 ---@class hocket.TelemetrySettings
----@field signals table<string, {url: string, headers: table<string, string>, timeout: number}> Those that are sent.
+---@field signals table<string, {url: string, headers: table<string, string>, timeout: number}> The ones that are sent.
 ---@field resource table<string, string>
 ---@field sampler {name: string, ratio: number}
 ---@field latest boolean Names of the newest set.
@@ -23,7 +23,7 @@ local DEFAULT_ENDPOINT = "http://localhost:4318"
 ---@field limits table<string, integer|false>
 ---@field queues table<string, table>
 ---@field interval number Seconds between two tellings of metrics.
----@field delta boolean Metrics are told as what has been since the last time.
+---@field delta boolean Metrics are reported as what has been since the last time.
 ---@field parent? hocket.TraceContext Of the runs that this program begins.
 ---@field propagate boolean
 ---@field to_models boolean

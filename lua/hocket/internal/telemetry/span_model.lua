@@ -1,4 +1,4 @@
---- Spans of calls of models, also of those that make vectors, and what they are measured by.
+--- Spans of calls of models, also of the ones that make vectors, and what they are measured by.
 local json = require "hocket.json"
 local messages = require "hocket.internal.base.lazy" "hocket.internal.telemetry.messages"
 local names = require "hocket.internal.telemetry.names"

@@ -1,4 +1,4 @@
---- Spans of the run itself, of each turn of a conversation, and of what is waited for: made of records.
+--- Spans of the run itself, of each turn of a conversation, and of what is awaited: made of records.
 local json = require "hocket.json"
 local span_of = require "hocket.internal.telemetry.span"
 local store = require "hocket.internal.core.store"
@@ -103,7 +103,7 @@ end
 
 -- ---- Waits ----------------------------------------------------------------------------------------------------------
 
---- Something is waited for.
+--- Something is awaited.
 function work.begin_wait(self, record, time, kind)
   if kind == "input" and self.run.options.conversation then return end -- between two turns nothing waits
   local above = record.op and self.observer.agents[record.op] or self:root_at(time)

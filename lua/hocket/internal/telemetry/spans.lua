@@ -6,7 +6,7 @@
 ---           ├ execute_tool            with what MCP says, where it went to a server
 ---           └ wait                    for a person, or a message
 ---
---- A span is told when it ends. What ended in a former life of the run was told then.
+--- A span is reported when it ends. What ended in a former life of the run was reported then.
 local fiber = require "hocket.internal.core.fiber"
 local host = require "hocket.internal.core.host"
 local isotime = require "hocket.internal.base.isotime"
@@ -71,7 +71,7 @@ function on_note.parked(self)
   self.parked = true
 end
 
--- ---- Records that are told as logs, and as events of the span of their agent ---------------------------------
+-- ---- Records that are reported as logs, and as events of the span of their agent ---------------------------------
 
 local function members(self, record, known)
   local list = {}
@@ -87,7 +87,7 @@ local function members(self, record, known)
   return list
 end
 
--- An error's own words are told; what was said in a conversation is not.
+-- An error's own words are reported; what was said in a conversation is not.
 local function words_of(record)
   local text = record.type == "model_retry" and record.error or record.message
   return type(text) == "string" and (record.type ~= "tool_denied") and text:sub(1, MAX_MESSAGE) or nil

@@ -2,7 +2,7 @@
 ---
 ---     traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
 ---
---- Ids follow from the run's own: a process that goes on with a run goes on in its trace, with the same spans.
+--- Ids follow from the run's own: a process that continues with a run goes on in its trace, with the same spans.
 local system = require "hocket.internal.core.system"
 
 local trace = {}
@@ -65,7 +65,7 @@ end
 --- The id of one of its spans, by what it is.
 ---@param run string
 ---@param what string "agent", "chat" …
----@param which string|integer Of these.
+---@param which string|integer Of them.
 ---@return string
 function trace.span_of(run, what, which)
   return system.digest(("span %s %s %s"):format(run, what, which)):sub(1, 16)
@@ -89,7 +89,7 @@ function trace.is_sampler(name)
   return roots[name:match "^parentbased_(.+)$" or name] ~= nil
 end
 
---- Whether a trace is told of.
+--- Whether a trace is reported.
 ---@param sampler {name: string, ratio: number}
 ---@param id string
 ---@param parent? hocket.TraceContext

@@ -1,4 +1,4 @@
---- What an agent is told of its tasks in the background: each result once without being asked for, in a
+--- What an agent reads about its tasks in the background: each result once without being asked for, in a
 --- fence, unless it was read before; and whatever it asks about one of its own.
 ---
 ---     submit_task ──> job ──┐ ends
@@ -46,7 +46,7 @@ local function shortened(err, id)
   return { message = cut(err.message or err.code, SHOWN, hint), partial = err.partial and cut(err.partial, SHOWN, hint) }
 end
 
---- A task that ended, in the form that the agent is told of it.
+--- A task that ended, in the form that the agent learns of it.
 ---@param jobs hocket.Broker
 ---@param id integer
 ---@return string

@@ -13,6 +13,8 @@ local modules = {
   ["hocket.internal.tools.code"] = { "execute_python", "execute_javascript", "execute_lua" },
   ["hocket.internal.tools.script"] = { "lua" },
   ["hocket.internal.tools.web"] = { "web_fetch", "web_search" },
+  ["hocket.internal.tools.todo"] = { "todo" },
+  ["hocket.internal.tools.workflow"] = { "workflow" },
 }
 
 local file_schemas = lazy "hocket.internal.tools.file_schemas"
@@ -30,14 +32,14 @@ end
 
 local parameters = {
   type = "object", required = { "question" }, additionalProperties = false,
-  properties = { question = { type = "string", minLength = 1, maxLength = 4000, description = "One question, in the user's language" } },
+  properties = { question = { type = "string", minLength = 1, maxLength = 4000 } },
 }
 
 tool.set("ask_user", function(env)
   return tool {
     steps = true, name = "ask_user",
-    description = "Ask the user a question and wait for the answer. Only for what you cannot find out and what changes the outcome.",
-    parameters = parameters,
+    description = "Ask the user what you cannot find out and what changes the outcome.",
+    parameters = parameters, former = "ask_user",
     run = function(args)
       local answer, err = ask.ask(args.question, { agent = env.agent.name })
       if answer then return answer end

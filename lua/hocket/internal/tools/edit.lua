@@ -1,3 +1,4 @@
+local trim = require "hocket.internal.base.trim"
 --- Exact replacement of a piece of text, with errors that tell a model how to go on.
 local edit = {}
 
@@ -31,7 +32,7 @@ end
 -- The lines that look like the first one of what was not found.
 local function near(text, old)
   local first = old:match "[^\n]*%S[^\n]*"
-  first = first and first:match "^%s*(.-)%s*$"
+  first = first and trim.both(first)
   if not first then return "" end
   local lines, number = {}, 0
   for line in (text .. "\n"):gmatch "([^\n]*)\n" do

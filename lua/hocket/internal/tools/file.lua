@@ -7,9 +7,11 @@ local change = require "hocket.internal.tools.file_change"
 local file_labels = require "hocket.internal.run.file_labels"
 local fs = require "hocket.internal.core.fs"
 local media = require "hocket.internal.base.media"
+local instructions = require "hocket.internal.base.lazy" "hocket.internal.tools.instructions"
 local look = require "hocket.internal.tools.file_look"
 local open = require "hocket.internal.tools.open"
 local schemas = require "hocket.internal.tools.file_schemas"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
 local tool = require "hocket.tool"
 local workdir = require "hocket.internal.run.workdir"
 
@@ -25,12 +27,15 @@ local BYTES_OF_SEVERAL = 16 * 1024
 ---@class hocket.Workspace
 ---@field root hocket.Root
 ---@field seen table<string, {hash: string, whole: boolean, encoding: string}> What was read, by path.
+---@field told table<string, boolean> Instructions of the project that the agent has been given.
+---@field scopes table<string, string[]> By file of instructions: the files that it holds for.
+---@field env table The agent's.
 
 local function workspace(env)
   if env.workspace then return env.workspace end
   local root, err = workdir.root(env.run)
   if not root then return nil, err end
-  env.workspace = { root = env.run.editor and env.run.editor(root) or root, seen = {} }
+  env.workspace = { root = env.run.editor and env.run.editor(root) or root, seen = {}, told = {}, scopes = {}, env = env }
   return env.workspace
 end
 
@@ -166,35 +171,54 @@ local function give_labels(space, args, ctx)
   end
 end
 
+local function paths_of(kind, args)
+  local list = {}
+  for _, name in ipairs(kind.paths) do
+    local value = args[name]
+    for _, path in ipairs(type(value) == "table" and value or { value }) do list[#list + 1] = path end
+  end
+  return list
+end
+
+-- What the project says of a place stands behind the first result from there.
+local function with_instructions(space, kind, args, value)
+  if not kind.instructed or not space.env.instructed or type(value) ~= "string" then return value end
+  local text = instructions.below(space.env, space, paths_of(kind, args))
+  return text and value .. text or value
+end
+
 -- Runs one, or finds out what came of it, and keeps the labels of what goes in and out.
 local function run_kind(space, kind, fn, args, ctx, intent)
   local is_session = ctx and ctx.session
   if is_session and not kind.places then take_labels(space, kind, args, ctx) end
   local value, err = fn(space, args, intent)
   if is_session and kind.places and value then give_labels(space, args, ctx) end
-  return value, err
+  return is_session and with_instructions(space, kind, args, value) or value, err
 end
 
 -- What the space knows of the files of a call; false: nothing.
 local function seen_of(space, kind, args)
   local known = {}
-  for _, name in ipairs(kind.paths) do
-    local value = args[name]
-    for _, path in ipairs(type(value) == "table" and value or { value }) do known[path] = space.seen[path] or false end
-  end
+  for _, path in ipairs(paths_of(kind, args)) do known[path] = space.seen[path] or false end
   return known
+end
+
+-- The instructions that an agent has been given, as a list; nil: none.
+local function told_of(space)
+  return next(space.told) and sorted_keys(space.told) or nil
 end
 
 -- In a run that is kept a call is not made again, but what is known of its files has to be known.
 local function run_kept(space, kind, fn, args, ctx, intent)
   local value, err = run_kind(space, kind, fn, args, ctx, intent)
-  if ctx then ctx.keep { seen = seen_of(space, kind, args), changed = kind.places and value and true or false } end
+  if ctx then ctx.keep { seen = seen_of(space, kind, args), changed = kind.places and value and true or false, told = told_of(space) } end
   return value, err
 end
 
 local function recall(space, args, ctx, kept)
   if not kept then return end
   for path, seen in pairs(kept.seen) do space.seen[path] = seen or nil end
+  for _, real in ipairs(kept.told or {}) do space.told[real] = true end
   if kept.changed then give_labels(space, args, ctx) end
 end
 
@@ -222,12 +246,12 @@ end
 local kinds = {
   view_image = { run = view_image, effects = { "read" }, paths = { "path" }, reads = { "path" }, conflicts = touches({ "path" }) },
   search_files = { run = look.search_files, effects = { "read" }, paths = { "path" }, reads = { "path" }, subject = "path" },
-  read_file = { run = read_file, effects = { "read" }, paths = { "path" }, reads = { "path" }, conflicts = touches({ "path" }) },
-  read_files = { run = read_files, effects = { "read" }, paths = { "paths" }, reads = { "paths" }, subject = "paths" },
+  read_file = { run = read_file, instructed = true, effects = { "read" }, paths = { "path" }, reads = { "path" }, conflicts = touches({ "path" }) },
+  read_files = { run = read_files, instructed = true, effects = { "read" }, paths = { "paths" }, reads = { "paths" }, subject = "paths" },
   list_directory = { run = look.list_directory, effects = { "read" }, paths = { "path" } },
   get_file_info = { run = look.get_file_info, effects = { "read" }, paths = { "path" } },
-  write_file = { effects = { "write" }, paths = { "path" }, places = path_only, conflicts = touches({ "path" }, true) },
-  edit_file = { effects = { "write" }, paths = { "path" }, reads = { "path" }, places = path_only, conflicts = touches({ "path" }, true) },
+  write_file = { instructed = true, effects = { "write" }, paths = { "path" }, places = path_only, conflicts = touches({ "path" }, true) },
+  edit_file = { instructed = true, effects = { "write" }, paths = { "path" }, reads = { "path" }, places = path_only, conflicts = touches({ "path" }, true) },
   move_file = { effects = { "write" }, paths = { "from", "to" }, reads = { "from" }, subject = "to", places = from_to, conflicts = touches({ "from", "to" }, true) },
   open_file = { run = open_file, effects = { "open" }, paths = { "path" } },
 }
@@ -246,7 +270,7 @@ function file.make(name, env)
   space.run = env.run
   local kind, schema = kinds[name], schemas[name]
   return tool.new {
-    name = name, description = schema.description, parameters = schema.parameters, effects = kind.effects,
+    name = name, description = schema.description, parameters = schema.parameters, former = name, effects = kind.effects,
     subject = kind.subject or "path", places = kind.places, conflicts = kind.conflicts,
     reads = kind.reads and reads(space, kind.reads), prepare = normalise(space, kind.paths),
     preview = kind.preview and function(args) return kind.preview(space, args) end,

@@ -3,8 +3,8 @@
 ---     command ──> 127.0.0.1:3128 of its own network ──> the proxy ──> hosts that are named
 ---                                                          └ others: a person is asked, or it is refused
 ---
---- Nothing else is in the command's network, so that what knows no proxy reaches nothing. The walls are
---- os/sandbox/net.c, what goes through is serve/proxy/proxy.h.
+--- Nothing else is in the command's network, so a program without proxy support reaches nothing.
+--- os/sandbox/net.c isolates it; serve/proxy/proxy.h decides what passes.
 local ask = require "hocket.ask"
 local flow = require "hocket.flow"
 local system = require "hocket.internal.core.system"
@@ -12,7 +12,7 @@ local system = require "hocket.internal.core.system"
 local network = {}
 
 local PROXY = "http://127.0.0.1:3128"
---- Hosts that one command may have a person asked about, and that are told of.
+--- Hosts of one command, at most: questions to a person, and refusals that its result names.
 local MAX_QUESTIONS, MAX_TOLD = 8, 32
 
 -- ---- What the run says ---------------------------------------------------------------------
@@ -163,7 +163,7 @@ local function is_denied(permissions)
   return false
 end
 
---- How a person is asked whether a command may go where no host is named; nil: nobody is there, or all that would be
+--- How a person is asked whether a command may go where no host is named; nil: nobody is there, or everything that would be
 --- asked is denied.
 ---@param run hocket.Run
 ---@param agent string

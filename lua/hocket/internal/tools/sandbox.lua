@@ -1,9 +1,9 @@
---- Where the programs of tools run: the strongest walls that this machine has, and what they may
---- reach. `hocket.process` builds them; this decides.
+--- Where the programs of tools run: the strongest sandbox that this machine has, and what a program
+--- may reach. `hocket.process` builds the sandbox; this module decides.
 ---
 ---     bubblewrap   own namespaces: sees the system's programs, the project, and nothing else
 ---     landlock     the same for files, by the kernel's rules, and mounts for what is guarded; no sockets
----     limits       CPU, memory, file sizes, processes, a clean environment; no walls
+--- limits CPU, memory, file sizes, processes, a clean environment; no isolation
 ---
 --- Which level it is: the best there is, or what HOCKET_SANDBOX or the run's option `sandbox` asks for;
 --- an agent's `sandbox: required` refuses `limits`. Who asks for more than the machine has gets an
@@ -84,12 +84,8 @@ end
 
 -- ---- What is reached --------------------------------------------------------------------------
 
-local function split(text)
-  local list = {}
-  for one in (text or ""):gmatch "[^:]+" do
-    if one:sub(1, 1) == "/" then list[#list + 1] = one end
-  end
-  return list
+local function opened(name, run)
+  return machine_policy.opened(system.getenv(name), run, fs.real)
 end
 
 -- Programs that the person has beside the system's may be run; what lies around them is not shown. A home,
@@ -97,9 +93,9 @@ end
 local function own_programs()
   local list, seen, home = {}, {}, (system.getenv "HOME" or "/") .. "/"
   for dir in SYSTEM_PATH:gmatch "[^:]+" do seen[dir] = true end
-  for _, dir in ipairs(split(system.getenv "PATH")) do
-    local holds_home = home:find(dir:gsub("/+$", "") .. "/", 1, true) == 1
-    if not seen[dir] and not holds_home and fs.info(dir) then list[#list + 1] = dir end
+  for dir in (system.getenv "PATH" or ""):gmatch "[^:]+" do
+    local is_absolute, holds_home = dir:sub(1, 1) == "/", home:find(dir:gsub("/+$", "") .. "/", 1, true) == 1
+    if is_absolute and not seen[dir] and not holds_home and fs.info(dir) then list[#list + 1] = dir end
     seen[dir] = true
   end
   return list
@@ -155,8 +151,8 @@ local function without(list, given)
   return left
 end
 
--- Where a program could have got what it prints: without walls that is everywhere. What the operator lets
--- it read beside the project (the system's files, HOCKET_SANDBOX_READ) counts as the project's.
+-- Where the output of a program may come from: without a sandbox, from anywhere. Files that the operator
+-- lets it read beside the project (the system's files, HOCKET_SANDBOX_READ) count as the project's.
 local function labels_of(level, reach)
   if level == "limits" then return { "outside", "web" } end
   return reach ~= "none" and { "web" } or {}
@@ -206,18 +202,18 @@ function sandbox.run(spec)
   local options = spec.run and spec.run.options or {}
   local level, err = sandbox.level_for(spec.run, spec.agent)
   if not level then return nil, err end
-  local own, given, from = own_programs(), split(system.getenv "HOCKET_SANDBOX_WRITE"), fiber.now()
+  local own, given, from = own_programs(), opened("HOCKET_SANDBOX_WRITE", spec.run), fiber.now()
   local reach, wrong = network.read(not spec.offline and machine_policy.network(options.network, spec.run))
   if not reach then return nil, wrong end
   local way <close>, failed = open_way(reach, spec)
   if failed then return nil, failed end
   local behind, found = behind_shims(own)
-  local sockets = spec.offline and {} or split(system.getenv "HOCKET_SANDBOX_SOCKETS")
+  local sockets = spec.offline and {} or opened("HOCKET_SANDBOX_SOCKETS", spec.run)
   local result
   result, err = process.run {
     argv = spec.argv, cwd = spec.cwd, input = spec.input, timeout = spec.timeout, sandbox = level,
     env = joined(environment(own), found, way and way.env or {}, spec.env or {}), network = reach == "all", proxy = way and way.proxy, sockets = #sockets > 0,
-    readable = joined(own, behind, split(system.getenv "HOCKET_SANDBOX_READ"), sockets, spec.readable or {}),
+    readable = joined(own, behind, opened("HOCKET_SANDBOX_READ", spec.run), sockets, spec.readable or {}),
     writable = joined(given, spec.writable or {}),
     guarded = without(spec.guarded, given), protect = spec.protect, cpu = math.ceil(spec.timeout) + 1, memory = spec.memory,
     processes = spec.processes, file_size = spec.file_size, written = spec.written, open_files = 1024,

@@ -1,6 +1,6 @@
--- What runs in the process of a script that a model wrote (tool `lua`), before it: the way to the tools, and an environment in
--- which the same script with the same results does the same again: no time, no files, no chance, tables in order.
--- A message is a line of JSON: {call, args} goes out, {ok, text} comes back; the last one is {done}.
+-- What runs in the process of a script that a model wrote, before it: JSON, messages, and an environment in which the same script with the same
+-- answers does the same again. There is no time, no file and no chance, and tables are in order. script_run.lua (tool `lua`) or workflow_run.lua
+-- (tool `workflow`) gets what this returns, and runs the script. A message is a line of JSON; the last one is {done}.
 local stdin, stdout, exit = io.stdin, io.stdout, os.exit
 local concat, sort, mathtype = table.concat, table.sort, math.type
 local rawnext, getmeta, type, tostring, tonumber, error, pcall, select = next, getmetatable, type, tostring, tonumber, error, pcall, select
@@ -130,30 +130,21 @@ local function decode(text)
   return value
 end
 
--- ---- The tools --------------------------------------------------------------------------------
+-- ---- Messages --------------------------------------------------------------------------------
 
 local function say(message)
   stdout:write(encode(message), "\n")
   stdout:flush()
 end
 
-local function call(name, args)
-  if args ~= nil and type(args) ~= "table" then error(("tools.%s takes one table of arguments, not a %s"):format(name, type(args)), 3) end
-  say { call = name, args = args or {} }
-  local line = stdin:read "l" or exit(1)
-  local answer = decode(line)
-  if answer.ok then return answer.text end
-  return nil, answer.text
+local function read()
+  return decode(stdin:read "l" or exit(1))
 end
-
-local tools = setmetatable({}, { __index = function(_, name)
-  return function(args) return call(tostring(name), args) end
-end, __metatable = false })
 
 -- ---- The script ---------------------------------------------------------------------------------
 
 local printed, bytes = {}, 0
-local env = { tools = tools, json = { encode = function(value) return encode(value) end, decode = decode, null = null } }
+local env = { json = { encode = function(value) return encode(value) end, decode = decode, null = null } }
 for _, name in ipairs { "assert", "error", "ipairs", "pcall", "rawequal", "rawget", "rawlen", "rawset", "select", "tonumber", "type", "xpcall", "_VERSION" } do env[name] = _G[name] end
 for _, name in ipairs { "string", "table", "math", "utf8", "coroutine" } do
   local copy = {}
@@ -169,6 +160,19 @@ function env.tostring(value)
   if type(value) == "function" or type(value) == "thread" then return type(value) end
   return tostring(value)
 end
+
+-- The texts of tables and functions hold addresses, which differ in each process.
+local format = string.format
+local function plain_format(pattern, ...)
+  if type(pattern) == "string" and pattern:gsub("%%%%", ""):find "%%[^%a]*p" then error("there are no addresses here: use no %p", 2) end
+  local args = table.pack(...)
+  for i = 1, args.n do
+    local kind = type(args[i])
+    if kind == "table" or kind == "function" or kind == "thread" then args[i] = env.tostring(args[i]) end
+  end
+  return format(pattern, table.unpack(args, 1, args.n))
+end
+env.string.format, getmeta("").__index.format = plain_format, plain_format
 
 function env.pairs(t)
   local meta = getmeta(t)
@@ -213,14 +217,16 @@ function env.print(...)
   printed[bytes] = concat(parts, "\t")
 end
 
-local start = decode(stdin:read "l")
-local fn, wrong = load(start.code, "=script", "t", env)
-local ok, value = false, wrong
-if fn then
-  ok, value = xpcall(fn, function(err)
-    if type(err) == "table" and getmeta(err) == nil and err.message then err = err.message end
-    return type(err) == "string" and err or env.tostring(err)
-  end)
+-- What a script that failed has raised, as a text.
+local function described(err)
+  if type(err) == "table" and getmeta(err) == nil and err.message then err = err.message end
+  return type(err) == "string" and err or env.tostring(err)
 end
-if ok and value ~= nil and type(value) ~= "string" then ok, value = pcall(encode, value) end
-say { done = true, ok = ok, value = value == nil and null or tostring(value), printed = concat(printed, "\n") }
+
+-- The last message: what the script returned, and what it printed.
+local function finish(ok, value)
+  if ok and value ~= nil and type(value) ~= "string" then ok, value = pcall(encode, value) end
+  say { done = true, ok = ok, value = value == nil and null or tostring(value), printed = concat(printed, "\n") }
+end
+
+return { env = env, encode = encode, null = null, say = say, read = read, described = described, finish = finish }

@@ -42,7 +42,7 @@ local function lacking(def, name, root)
   return ("%s: %s"):format(tostring(def.file), catalogue.lacking(name, root:dir()))
 end
 
--- Who names a skill means it; of all that there are some may be missing.
+-- Who names a skill means it; where an agent has every skill, some may be missing.
 local function find(env, root, warn)
   local def, wanted = env.agent, env.agent.skills or true
   local found = sources.answer("skills", json.encode { wanted, tostring(def.file), root:dir() }, function()
@@ -51,6 +51,10 @@ local function find(env, root, warn)
   for _, one in ipairs(found.problems) do warn(("%s:%d: %s"):format(one.file, one.line, one.message)) end
   local list, refused = admitted(env.run, root, found, warn)
   if wanted == true or #found.missing == 0 then return list end
+  if def.theirs and not refused then
+    warn(lacking(def, found.missing[1], root))
+    return list
+  end
   return nil, refused or { code = "agent", message = lacking(def, found.missing[1], root) }
 end
 

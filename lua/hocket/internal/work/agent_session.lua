@@ -12,7 +12,7 @@ local lazy = require "hocket.internal.base.lazy"
 local model = require "hocket.model"
 local needs = require "hocket.internal.agents.needs"
 local kept = require "hocket.internal.core.kept"
-local bundle_files = require "hocket.internal.base.bundle_files"
+local bundle_files = require "hocket.internal.base.sources.bundle"
 local pack = lazy "hocket.internal.base.pack"
 local prompt = require "hocket.internal.agents.prompt"
 local session = require "hocket.session"
@@ -20,6 +20,8 @@ local system = require "hocket.internal.core.system"
 local tool = require "hocket.tool"
 local truncate = lazy "hocket.internal.base.truncate"
 
+local checks = lazy "hocket.internal.work.check"
+local plan_mode = lazy "hocket.internal.session.plan_mode"
 local contract, fence = lazy "hocket.internal.session.contract", lazy "hocket.fence"
 
 local agent_session = {}
@@ -27,23 +29,40 @@ local agent_session = {}
 local nothing = {}
 local NO_DEFAULT = "the run names no model, and the worker has none: no key and no HOCKET_MODEL is set"
 
+local function default_model(run)
+  local found, err = run.default_model, nil
+  local with = not found and bundle_files.here()
+  if with and not with.variables.HOCKET_MODEL and not model.has_default() then kept.lack(NO_DEFAULT) end
+  if not found then found, err = model.default(run.options.simulate == true) end
+  if not found then
+    run.no_model = err
+    return nil, err
+  end
+  run.default_model = found
+  return found
+end
+
+-- What an agent of another program would like, and after that what it gets without a wish.
+local function wished(wishes, otherwise)
+  local list = table.move(wishes, 1, #wishes, 1, {})
+  if type(otherwise) == "string" then otherwise = { otherwise } end
+  return table.move(otherwise or {}, 1, #(otherwise or {}), #list + 1, list)
+end
+
 -- A model named for this agent on the command line, then one for all, then the file's own, then the
 -- caller's, then the default.
 local function find_model(step)
   local run, def, opts = step.run, step.def, step.opts
   local options = run.options
-  local chosen = options.models and options.models[def.name] or options.model or opts.override_model or def.model or opts.model
+  local chosen = options.models and options.models[def.name] or options.model or opts.override_model or def.model
+  local wishes = not chosen and def.theirs and def.theirs.wished
+  local err
+  chosen = chosen or opts.model
   if not chosen then
-    local found, err = run.default_model, nil
-    local with = not found and bundle_files.here()
-    if with and not with.variables.HOCKET_MODEL and not model.has_default() then kept.lack(NO_DEFAULT) end
-    if not found then found, err = model.default(options.simulate == true) end
-    if not found then
-      run.no_model = err
-      return nil, err
-    end
-    run.default_model, chosen = found, found
+    chosen, err = default_model(run)
+    if not chosen and not wishes then return nil, err end
   end
+  if wishes then chosen = wished(wishes, chosen) end
   if type(chosen) == "string" then return model.recall(chosen, run.models) end
   return model.choose(chosen, function(from, to, err)
     step:emit("model_fallback", { from = from, to = to, reason = err.code, message = err.message })
@@ -152,12 +171,11 @@ local SNIPPET = 500
 
 -- What an agent says beside its calls, and what it thinks, is the log of its job, each call progress: whoever gave it
 -- the work can look on.
-local function emitter(step, env_of)
+local function emitter(step, env)
   return function(type, payload)
     local job = step.opts.trigger and step.job
     if job then job:touch() end
     if type == "message" then
-      local env = env_of()
       type = env and env.leads and "facilitator_message" or "agent_message"
       payload.display_name = step.def.display_name
       if job then job:log(payload.content) end
@@ -188,7 +206,7 @@ local function watch_of(step)
   end
 end
 
--- The conversation that it goes on with: the caller's, or its own one in the caller's memory.
+-- The conversation that it continues with: the caller's, or its own one in the caller's memory.
 local function history_for(def, opts)
   local history, memory = opts.history, opts.memory
   if history or not memory then return history or core.history() end
@@ -205,8 +223,17 @@ local function any(hooks)
   end
 end
 
+local function first(hooks)
+  return function()
+    for _, hook in ipairs(hooks) do
+      local found = hook()
+      if found then return found end
+    end
+  end
+end
+
 -- Lists of hooks are made when a tool or a pattern adds one.
-local hook_names = { before_turn = joined, before_answer = joined, stop_when = any }
+local hook_names = { before_turn = joined, before_answer = joined, stop_when = any, ends_when = any, choose = first }
 local env_meta = { __index = function(env, name)
   if not hook_names[name] then return nil end
   local list = {}
@@ -218,6 +245,10 @@ end }
 -- Tools and patterns look on by hooks; what a pattern brings comes after what the tools have added.
 local function add_hooks(spec, env, hooks)
   if not env or not hooks and not env.watched then return end
+  if not env.watched then
+    for name, hook in pairs(hooks) do spec[name] = hook end
+    return
+  end
   for name, hook in pairs(hooks or nothing) do table.insert(env[name], hook) end
   for name, combine in pairs(hook_names) do
     local list = rawget(env, name)
@@ -226,7 +257,7 @@ local function add_hooks(spec, env, hooks)
 end
 
 -- What the front matter promises of its answers is watched over last: whoever else has something to say
--- before an answer stands is heard first. What a pattern makes a plan of is never taken from reasoning.
+-- before an answer stands is noticed first. What a pattern makes a plan of is never taken from reasoning.
 local function promise(step, spec, emit)
   local def = step.def
   local kept = contract.output(def, emit)
@@ -239,12 +270,12 @@ local function promise(step, spec, emit)
 end
 
 -- Gives a session its tools, with the permissions that their calls need and what they know of the agent; `free` are a
--- pattern's, which move its picture along, or those of two (`both`). Returns what tools know, and the permissions.
-local function equip(step, facts, free, both)
+-- pattern's, which move its `picture` along, or those of two (`both`). Returns what tools know, and the permissions.
+local function equip(step, facts, free, both, picture)
   local opts = step.opts
   local env = setmetatable({
-    agent = step.def, team = agents.team_of(step.def), run = step.run, board = opts.board, document = opts.document,
-    delegates_unasked = facts.may_delegate and not asks_to_delegate(step), task_ids = opts.task_ids, tasks_of = opts.tasks_of, outcome = opts.outcome, model = opts.model, allowed = step.allowed, home = opts.home, member = opts.member,
+    agent = step.def, team = agents.team_of(step.def), run = step.run, board = opts.board, document = opts.document, held = opts.held,
+    delegates_unasked = facts.may_delegate and not asks_to_delegate(step), task_ids = opts.task_ids, tasks_of = opts.tasks_of, outcome = opts.outcome, picture = picture or false, model = opts.model, allowed = step.allowed, home = opts.home, member = opts.member,
   }, env_meta)
   local tools, err = tools_of(facts, step, free, both, env)
   if not tools then return nil, err end
@@ -271,18 +302,36 @@ local function new_spec(step, mine, on_delta)
   return setmetatable({
     seed = options.seed_models and facts_of(step.def).spec.seed == nil and options.seed or nil,
     context = context_of(step), system = step.def.prompt, on_delta = on_delta, schema = mine.schema, schema_name = mine.schema_name, retries = options.retries,
-    before_turn = false, before_answer = false, read_reasoning = false, stop_when = false, formatted = false, -- hooks, and what a promise adds
+    before_turn = false, before_answer = false, read_reasoning = false, stop_when = false, ends_when = false, choose = false, formatted = false, -- hooks, and what a promise adds
   }, facts_of(step.def).spec)
 end
 
 local no_tools = toolset.of {}
 
+local function add_note(spec)
+  spec.system = spec.system .. "\n\n" .. fence.note
+end
+
+-- Whether it is going to read what other agents have written, in frames.
+local function is_framed(step, extra)
+  return (step.opts.framed or extra and extra.framed) and edition.of(step.run) >= 3
+end
+
+-- By definition: what all its sessions in this run have in common.
+local function alike_of(step)
+  local all = step.run.alike
+  if not is_framed(step) then return all end
+  all.framed = all.framed or setmetatable({}, { __mode = "k" })
+  return all.framed
+end
+
 -- What all its sessions in this run send alike, with these tools: it is made once.
 local function alike(step, entry)
-  local def, all = step.def, step.run.alike
+  local def, all = step.def, alike_of(step)
   local mine, known = entry and entry.toolset or no_tools, all[def]
   if known and (known.toolset == mine or toolset.declare(known.toolset) == toolset.declare(mine)) then return known end
   local spec = new_spec(step, nothing, nil)
+  if is_framed(step) then add_note(spec) end
   known = { toolset = mine, spec = spec, request = session.request(spec, mine.tools) }
   all[def] = known
   return known
@@ -303,16 +352,23 @@ local function instruct(spec, text)
     spec.system, fence.wrap("caller", "the caller's instructions", text))
 end
 
+-- What a pattern forces is not forced on an agent that is to think: some servers refuse the two together, or leave the thinking out.
+local function free_choice(step, spec)
+  if edition.of(step.run) < 3 or spec.reasoning and spec.reasoning ~= "none" then spec.choose = false end
+end
+
 -- Its own spec, where the caller, a pattern or its prompt has a say in it. Returns also what is promised of its answers, if anything.
-local function specify(step, mine, on_delta, env, entry, hooks, emit)
+local function specify(step, mine, on_delta, env, entry, extra, emit)
   local def, spec = step.def, new_spec(step, mine, on_delta)
-  add_hooks(spec, env, hooks)
+  add_hooks(spec, env, extra.hooks)
+  if spec.choose then free_choice(step, spec) end
   if facts_of(def).has_places then
     local err
     spec.system, err = system_prompt(step, entry and entry.tools or nothing)
     if not spec.system then return nil, err end
   end
   if env and env.notes then spec.system = spec.system .. env.notes end
+  if is_framed(step, extra) then add_note(spec) end
   if mine.words then spec.system = spec.system .. mine.words end
   if mine.instructions then instruct(spec, mine.instructions) end
   if mine.settings then settle_for(spec, mine.settings) end
@@ -340,14 +396,19 @@ local function bound_answer(step, spec, chosen)
   if not spec.max_tokens and edition.of(step.run) >= 2 and known_server.binds(chosen.server) then spec.max_tokens = BOUND end
 end
 
+-- A caller that withholds the tool does not end the agent, which is then free in what it calls.
+local function is_withheld(step, choice)
+  return step.allowed and not step.allowed[choice] and edition.of(step.run) >= 4
+end
+
 -- What it is to call first has to be there.
-local function check_choice(def, tools)
-  local choice = def.tool_choice
-  if not choice or choice == "auto" or choice == "none" or choice == "required" and #tools > 0 then return true end
+local function misfit(step, tools)
+  local def, choice = step.def, step.def.tool_choice
+  if choice == "auto" or choice == "none" or choice == "required" and #tools > 0 or is_withheld(step, choice) then return nil end
   for _, one in ipairs(tools) do
-    if one.name == choice then return true end
+    if one.name == choice then return nil end
   end
-  return nil, system.error { code = "agent", message = ("%s: tool_choice '%s': %s"):format(def.file or def.name, choice,
+  return system.error { code = "agent", message = ("%s: tool_choice '%s': %s"):format(def.file or def.name, choice,
     #tools == 0 and "it has no tools" or "it has no such tool") }
 end
 
@@ -355,13 +416,21 @@ local function prepare(step, extra)
   local run, def, opts, facts = step.run, step.def, step.opts, facts_of(step.def)
   local mine = step:is_last() and opts or nothing
   local history, env = history_for(def, opts), false
-  local emit = emitter(step, function() return env end)
   local closing = step:closing()
   local free, entry = patterns_tools(closing, extra.pattern_tools), false
-  if facts.has_tools or opts.extra_tools or opts.tools or #free > 0 or extra.hooks then
-    env, entry = equip(step, facts, free, closing and extra.pattern_tools)
+  local goal = mine.check or def["until"]
+  local plans = run.options.mode and plan_mode.is_on(run)
+  if plans then free = plan_mode.with_tool(step, free) end
+  if facts.has_tools or opts.extra_tools or opts.tools or #free > 0 or extra.hooks or goal then
+    env, entry = equip(step, facts, free, closing and extra.pattern_tools, extra.picture)
     if not env then return nil, entry end
+    if goal then
+      step.checking = checks.new(step, goal)
+      table.insert(env.before_answer, function(reply) return step.checking:before_answer(reply) end)
+    end
+    if plans then env.notes = (env.notes or "") .. plan_mode.note end
   end
+  local emit = emitter(step, env)
   if extra.form then mine = setmetatable(extra.form, { __index = mine }) end
   local on_delta = mine.on_delta or run:delta_sink(def.name, step.op, (def.output or mine.schema) and true)
   local served = false
@@ -370,30 +439,34 @@ local function prepare(step, extra)
     served = server_tools_of(step, entry)
   end
   local known = not (facts.has_places or def.output or mine.schema or on_delta or opts.context or def.server_tools or env and env.notes) and alike(step, entry)
-  local is_alike = known and not extra.hooks and not (env and env.watched)
+  local is_alike = known and not extra.hooks and not extra.framed and not (env and env.watched)
   local spec, kept = known and known.spec, nil
   if not is_alike then
-    spec, kept = specify(step, mine, on_delta, env, entry, extra.hooks, emit)
+    spec, kept = specify(step, mine, on_delta, env, entry, extra, emit)
     if not spec then return nil, kept end
     if def.server_tools then spec.server_tools = served end
   end
-  local chosen, err = check_choice(def, entry and entry.tools or nothing)
-  if chosen then chosen, err = choose_model(step) end
+  local wrong = def.tool_choice and misfit(step, entry and entry.tools or nothing)
+  if wrong then return nil, wrong end
+  local chosen, err = choose_model(step)
   if not chosen then return nil, err end
   if spec.schema and not is_alike then bound_answer(step, spec, chosen) end
   step.history = history
+  step.used = entry or nil
   if step.labels then step.labels:keep(history) end
-  return session.of {
+  local made = session.of {
     history = history, emit = emit, tell = step.writer, tools = nothing, model = chosen, spec = spec, request = known and known.request,
     permissions = entry, context = env, watch = watch_of(step), on_call = env and opts.trigger and function(call, i) step.job:progress(call:preview(i)) end,
     counted = true, listener = step, max_turns = extra.turns or run.options.max_turns,
-  }, kept, is_alike
+  }
+  if step.checking then step.checking.session = made end
+  return made, kept, is_alike
 end
 
--- Its session. Who is asked again in one conversation (orchestrate.again) has the one of before, as long as that is
--- alike: nothing in it was made for one answer, and its tools and settings are those that it began with.
+-- Its session. An agent that is asked again in one conversation (orchestrate.again) gets its former session, if
+-- that is alike. It is alike if nothing in it was made for one answer, and its tools and settings are unchanged.
 local function session_for(step, extra)
-  local one, known = step.session, step.run.alike[step.def]
+  local one, known = step.session, alike_of(step)[step.def]
   if one and not extra and one.request == known.request then
     one:renew(step.writer)
     one.watch = watch_of(step)
@@ -411,8 +484,8 @@ end
 ---@async
 ---@param step hocket.Step
 ---@param input string
----@param extra? {pattern_tools?: hocket.Tool[], hooks?: table, turns?: integer, form?: {schema: string, schema_name: string, words: string}} What a
----pattern adds. form: of the answer, with what the system prompt says of it.
+---@param extra? {pattern_tools?: hocket.Tool[], hooks?: table, turns?: integer, framed?: boolean, form?: {schema: string, schema_name: string, words: string}} What a
+---pattern adds. framed: whether its input, or what its tools give, has other agents' words in frames. form: of the answer, with what the system prompt says of it.
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function agent_session.answer(step, input, extra)
@@ -420,6 +493,7 @@ function agent_session.answer(step, input, extra)
   if not one then return nil, kept end
   local reply, err = one:send(input, step.opts.files)
   if err and err.model then err.agent = err.agent or step.def.name end
+  if step.checking then reply, err = step.checking:settle(reply, err) end
   if kept then return kept.settle(reply, err) end
   return reply, err
 end

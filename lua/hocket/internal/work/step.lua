@@ -13,7 +13,7 @@ local steering = require "hocket.internal.base.lazy" "hocket.internal.run.steeri
 ---@field run hocket.Run
 ---@field def hocket.Agent
 ---@field op string
----@field input string What it was told.
+---@field input string What it was asked.
 ---@field opts table As for orchestrate.call; inner: a pattern asks, and its agent's reply says what all have used.
 ---@field job? hocket.Job Once it has begun, as what follows.
 ---@field package writer? hocket.EventWriter Who writes its events.
@@ -27,7 +27,10 @@ local steering = require "hocket.internal.base.lazy" "hocket.internal.run.steeri
 ---@field history? hocket.History Its conversation, once its session is there.
 ---@field package around? table What is around it: its advisors, team, router, handoff.
 ---@field package session? hocket.Session That goes on when it is asked again.
----@field package own? {board: hocket.Board, document?: hocket.Document} Those that were made for it, and end with it.
+---@field package own? {board: hocket.Board, document?: hocket.Document} The ones that were made for it, and end with it.
+---@field package used? hocket.Permissions Of the tools of its last session, where somebody may go on in its place.
+---@field checking? hocket.Checking Of the option `check`.
+---@field package tried? string[] What its failed attempts have done.
 ---@field package via? hocket.Observed|false The tool that it was called by, where the run has an observer.
 ---@field package finished? boolean Whether its own part is over.
 ---@field package over? boolean Whether it has given its work away.
@@ -60,7 +63,6 @@ end
 ---@param from string[] Who was at work before, from the first on.
 ---@param to string Who was called then.
 ---@return hocket.Error|hocket.Cut
----@internal
 function Step:blamed(what, from, to)
   if edition.of(self.run) < 2 then return what end
   local copy, path = {}, table.move(from, 1, #from, 1, json.array {})
@@ -80,7 +82,7 @@ end
 ---@return boolean
 function Step:is_last()
   local around = self.around
-  return not (around and (around.router or around.handoff))
+  return not (around and (around.router or around.handoff and not around.choice)) -- of a choice it may be the last
 end
 
 --- The tools that came down the way with the work, for whoever answers last. Those `beside` others are for an agent that has
@@ -90,14 +92,28 @@ end
 function Step:closing()
   local opts = self.opts
   local closing = self:is_last() and opts.closing or nil
-  if closing and closing.beside and not (opts.extra_tools or opts.tools or facts_of(self.def).has_tools) then return nil end
+  if closing and closing.beside and not self:has_tools() then return nil end
   return closing
+end
+
+--- What its conversation has done so far: its calls that may have changed something, a line each.
+---@return string[]
+function Step:done()
+  if not self.history or not self.used then return {} end
+  return require("hocket.internal.work.done").of(self.history, self.used)
+end
+
+--- Whether it has tools beside the ones that patterns bring.
+---@return boolean
+function Step:has_tools()
+  local opts = self.opts
+  return (opts.extra_tools or opts.tools or facts_of(self.def).has_tools) and true or false
 end
 
 --- Lets the agent's own session answer. `extra` is what a pattern adds.
 ---@async
 ---@param input string
----@param extra? {pattern_tools?: hocket.Tool[], hooks?: table, turns?: integer}
+---@param extra? {pattern_tools?: hocket.Tool[], hooks?: table, turns?: integer, framed?: boolean}
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function Step:alone(input, extra)
@@ -111,8 +127,7 @@ end
 ---@async
 ---@return boolean
 function Step:is_bound()
-  local opts = self.opts
-  if edition.of(self.run) < 2 or opts.extra_tools or opts.tools or facts_of(self.def).has_tools then return false end
+  if edition.of(self.run) < 2 or self:has_tools() then return false end
   return known_server.binds(agent_session.server(self))
 end
 

@@ -9,7 +9,7 @@
  *   two last user turns. The marks are no part of what is cached: the next request reads what the
  *   place before the last has kept, which lies within the 20 blocks that are looked back.
  *   A member cache_control in `extra` switches ours off.
- * - All that stands between two answers is one user turn: results first, as they come first.
+ * - Everything between two answers is one user turn: results first, as they come first.
  * - Leading system messages go into `system`; a later one stands where it came, in a
  *   <system> element of the user's turn.
  * - Reasoning: models up to 4.5 know only budgets, later ones effort with adaptive thinking. With
@@ -27,36 +27,4 @@ int hocket__anthropic_write(
 int hocket__anthropic_message(const struct hocket__neutral *m, const struct hocket__proto_traits *t,
     struct hocket__buf *wire, struct hocket_error *err);
 
-int hocket__anthropic_event(struct hocket__reader *r, struct hocket__str type,
-    struct hocket__str data, struct hocket_error *err);
-int hocket__anthropic_body(
-    struct hocket__reader *r, int http_status, struct hocket__str body, struct hocket_error *err);
-int hocket__anthropic_end(struct hocket__reader *r, struct hocket_error *err);
-
 #define HOCKET__ANTHROPIC_TAIL "],\"role\":\"user\"}"
-
-/* ---- What a content block, and a delta of one, hold ---- */
-
-struct hocket__block {
-    struct hocket__piece type, id, name, text, thinking, signature;
-    struct hocket__str input;     /* JSON, or empty */
-    struct hocket__str citations; /* JSON list, or empty */
-    struct hocket__str citation, partial_content;
-    struct hocket__piece partial_json, stop_reason;
-    struct hocket__str whole; /* the block as it came */
-};
-
-/* ---- replay.c: the blocks as they have to go back ---- */
-
-/* A block begins (the one before has been stopped, before a call was added to the reply).
- * `call`: its position in reply->calls, or -1. */
-void hocket__anthropic_replay_start(
-    struct hocket__reader *r, const struct hocket__block *b, int64_t index, int64_t call);
-void hocket__anthropic_replay_delta(
-    struct hocket__reader *r, const struct hocket__block *d, int64_t index);
-void hocket__anthropic_replay_stop(struct hocket__reader *r);
-/* Puts the list into reply->replay when it is needed. */
-void hocket__anthropic_replay_end(struct hocket__reader *r);
-
-/* Usage: what is not null in the new object wins. */
-void hocket__anthropic_usage(struct hocket__reply *reply, struct hocket__str usage);

@@ -7,31 +7,14 @@
 #define HEAD           "{\"content\":["
 #define TAIL_ASSISTANT "],\"role\":\"assistant\"}"
 
-static void put_text(struct hocket__buf *b, const struct hocket__piece *text)
+/* There is no form for recordings. */
+static bool put_data(struct hocket__buf *b, const struct hocket__neutral_part *part,
+    const struct hocket__image *image)
 {
-    if (hocket__piece_blank(text))
-        return; /* refused by the server */
+    if (part->kind == HOCKET__PART_AUDIO)
+        return false;
     hocket__jw_open(b, '{');
-    hocket__member_string(b, "type", "text");
-    hocket__member_piece(b, "text", text);
-    hocket__jw_close(b, '}');
-}
-
-static void put_words(struct hocket__buf *b, const struct hocket__neutral_part *part)
-{
-    hocket__jw_open(b, '{');
-    hocket__member_string(b, "type", "text");
-    hocket__jw_key(b, "text");
-    hocket__buf_addc(b, '"');
-    hocket__neutral_describe(part, b);
-    hocket__buf_addc(b, '"');
-    hocket__jw_close(b, '}');
-}
-
-static void put_data(struct hocket__buf *b, const struct hocket__image *image, bool is_image)
-{
-    hocket__jw_open(b, '{');
-    hocket__member_string(b, "type", is_image ? "image" : "document");
+    hocket__member_string(b, "type", part->kind == HOCKET__PART_IMAGE ? "image" : "document");
     hocket__jw_key(b, "source");
     hocket__jw_open(b, '{');
     if (image->data.n > 0) {
@@ -43,23 +26,7 @@ static void put_data(struct hocket__buf *b, const struct hocket__image *image, b
         hocket__member_raw(b, "url", image->url);
     }
     hocket__buf_adds(b, "}}");
-}
-
-static void put_parts(struct hocket__buf *b, struct hocket__str parts)
-{
-    struct hocket__json j;
-    struct hocket__neutral_part part;
-    struct hocket__image image;
-    hocket__neutral_walk(&j, parts);
-    while (hocket__neutral_part(&j, &part)) {
-        put_text(b, &part.text);
-        if (!hocket__image_of(&part, &image))
-            continue;
-        if (part.kind == HOCKET__PART_AUDIO) /* there is no form for it */
-            put_words(b, &part);
-        else
-            put_data(b, &image, part.kind == HOCKET__PART_IMAGE);
-    }
+    return true;
 }
 
 /* A system message in the middle: this role is not known there to most models. */
@@ -76,8 +43,6 @@ static void put_system(struct hocket__buf *b, const struct hocket__piece *text)
     hocket__jw_close(b, '}');
 }
 
-/* Only [A-Za-z0-9_-] is taken in ids; those of other providers hold more. The same text
- * comes out in the call and in its result. */
 static void put_id(struct hocket__buf *b, const char *key, const struct hocket__piece *id,
     const struct hocket__proto_traits *t)
 {
@@ -86,14 +51,7 @@ static void put_id(struct hocket__buf *b, const char *key, const struct hocket__
         hocket__proto_call_id(t, id, b);
         return;
     }
-    hocket__buf_addc(b, '"');
-    for (size_t i = 0; i < id->inside.n; i++) {
-        char c = id->inside.p[i];
-        bool fits =
-            (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-';
-        hocket__buf_addc(b, fits ? c : '_');
-    }
-    hocket__buf_addc(b, '"');
+    hocket__id_write(b, id);
 }
 
 static void put_result(
@@ -128,22 +86,6 @@ static void put_calls(
     }
 }
 
-/* The blocks as they came; false when there are none. */
-static bool put_replay(struct hocket__buf *b, struct hocket__str replay)
-{
-    struct hocket__json j;
-    struct hocket__str block;
-    size_t from = b->len;
-    hocket__neutral_walk(&j, replay);
-    while (j.depth > 0 && hocket__json_element(&j)) {
-        if (j.token != HOCKET__JSON_OBJECT || hocket__json_skip(&j, &block) < 0)
-            break;
-        hocket__buf_adds(b, b->len > from ? "," : "");
-        hocket__line_write(b, block);
-    }
-    return b->len > from;
-}
-
 static int put_assistant(struct hocket__buf *wire, const struct hocket__neutral *m,
     const struct hocket__proto_traits *t, struct hocket_error *err)
 {
@@ -151,8 +93,8 @@ static int put_assistant(struct hocket__buf *wire, const struct hocket__neutral 
     struct hocket__str replay = hocket__neutral_replay(m, hocket__proto_anthropic.name);
     /* Two answers in a row happen (pause_turn), and are one turn to the server. */
     hocket__turn_open(&turn, wire, HEAD, TAIL_ASSISTANT, false);
-    if (!put_replay(wire, replay)) {
-        put_text(wire, &m->text);
+    if (!hocket__replay_blocks(wire, replay)) {
+        hocket__text_block(wire, &m->text, true);
         put_calls(wire, m->calls, t);
     }
     return hocket__turn_close(&turn, err);
@@ -174,8 +116,8 @@ int hocket__anthropic_message(const struct hocket__neutral *m, const struct hock
     else if (m->role == HOCKET__ROLE_TOOL)
         put_result(wire, m, t);
     else {
-        put_text(wire, &m->text);
-        put_parts(wire, m->parts);
+        hocket__text_block(wire, &m->text, true);
+        hocket__part_blocks(wire, m->parts, true, put_data);
     }
     return hocket__turn_close(&turn, err);
 }

@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+#include "net/protocol/claude/claude.h"
+
 #define MAX_TOKENS 8192
 #define CACHE      "\"cache_control\":{\"type\":\"ephemeral\"}"
 
@@ -71,9 +73,8 @@ static void put_max_tokens(request q, enum thinking thinking, struct hocket__buf
 {
     const struct hocket__proto_traits *t = hocket__proto_traits_of(q);
     int64_t n = q->max_tokens > 0 ? q->max_tokens : MAX_TOKENS;
-    /* max_tokens counts thinking as well: a limit that the budget would use up is raised by it */
-    if (thinking == THINKING_BUDGET && n <= hocket__claude_budget(q))
-        n = n > INT64_MAX - hocket__claude_budget(q) ? INT64_MAX : n + hocket__claude_budget(q);
+    if (thinking == THINKING_BUDGET)
+        n = hocket__claude_max_tokens(q, n);
     if (hocket__proto_key(q, b, t->max_tokens_field ? t->max_tokens_field : "max_tokens"))
         hocket__jw_int(b, n);
 }
@@ -134,10 +135,7 @@ static bool put_output(request q, enum thinking thinking, struct hocket__buf *b)
     if (thinking == THINKING_EFFORT)
         hocket__member_string(b, "effort", hocket__claude_effort(q));
     bool formatted = put_format(q, b);
-    if (formatted || thinking == THINKING_EFFORT)
-        hocket__jw_close(b, '}');
-    else
-        hocket__buf_cut(b, before);
+    hocket__member_close(b, before, "}");
     return formatted;
 }
 
@@ -157,37 +155,15 @@ static void mark(request q, struct hocket__buf *b)
     hocket__buf_adds(b, "," CACHE "}");
 }
 
-static void open_text(struct hocket__buf *b)
-{
-    hocket__jw_open(b, '{');
-    hocket__member_string(b, "type", "text");
-    hocket__jw_key(b, "text");
-}
-
 static void put_system(request q, bool in_words, struct hocket__buf *b)
 {
-    struct hocket__neutral m;
-    size_t at = 0, before = b->len;
+    size_t before = b->len;
     if (!hocket__proto_key(q, b, "system"))
         return;
     hocket__jw_open(b, '[');
-    size_t from = b->len;
-    if (hocket__system_has(q, in_words)) {
-        open_text(b);
-        hocket__system_write(q, in_words, b);
-        hocket__jw_close(b, '}');
-    }
-    while (hocket__system_next(q->history, &at, &m)) {
-        open_text(b);
-        hocket__piece_write(&m.text, b);
-        hocket__jw_close(b, '}');
-    }
-    if (b->len == from) {
-        hocket__buf_cut(b, before);
-        return;
-    }
+    hocket__system_blocks(q, in_words, true, b);
     mark(q, b);
-    hocket__jw_close(b, ']');
+    hocket__member_close(b, before, "]");
 }
 
 static void put_tool(struct hocket__buf *b, const struct hocket__tool_spec *tool, bool strict)
@@ -197,10 +173,7 @@ static void put_tool(struct hocket__buf *b, const struct hocket__tool_spec *tool
     if (tool->description.set)
         hocket__member_piece(b, "description", &tool->description);
     hocket__jw_key(b, "input_schema");
-    if (tool->parameters.n > 0 && tool->parameters.p[0] == '{')
-        hocket__buf_addstr(b, tool->parameters);
-    else
-        hocket__buf_adds(b, "{\"type\":\"object\",\"properties\":{}}");
+    hocket__tool_parameters(b, tool);
     if (strict) {
         hocket__jw_key(b, "strict");
         hocket__jw_bool(b, true);
@@ -232,10 +205,7 @@ static void put_choice(request q, struct hocket__buf *b)
 
 static bool has_tools(request q)
 {
-    struct hocket__json j;
-    struct hocket__tool_spec tool;
-    hocket__neutral_walk(&j, q->tools);
-    return q->server_tools.n > 2 || (q->tools.n > 0 && hocket__tool_walk(&j, &tool));
+    return q->server_tools.n > 2 || hocket__tool_any(q);
 }
 
 static void put_tools(request q, struct hocket__buf *b)
@@ -249,7 +219,7 @@ static void put_tools(request q, struct hocket__buf *b)
         hocket__jw_open(b, '[');
         hocket__server_tools_write(q, b);
         hocket__neutral_walk(&j, q->tools);
-        while (q->tools.n > 0 && hocket__tool_walk(&j, &tool))
+        while (hocket__tool_walk(&j, &tool))
             put_tool(b, &tool, tool.has_strict ? tool.strict : all_strict);
         mark(q, b);
         hocket__jw_close(b, ']');
@@ -269,21 +239,13 @@ static bool goes_on(request q, int user_turns)
 static void put_messages(request q, struct hocket__buf *b)
 {
     struct hocket__str wire = hocket__buf_str(&q->history->wire);
-    size_t at[2], from = 0;
+    size_t at[2];
     /* Two marks: at the later one this call's prefix is kept for the next, at the earlier one
      * the last call has kept its own. */
     int n = hocket__user_turns(wire, HOCKET__ANTHROPIC_TAIL, at);
     if (!caches(q) || !goes_on(q, n))
         n = 0;
-    hocket__jw_key(b, "messages");
-    hocket__buf_addc(b, '[');
-    while (n-- > 0) {
-        hocket__buf_add(b, wire.p + from, at[n] - from);
-        hocket__buf_adds(b, "," CACHE);
-        from = at[n];
-    }
-    hocket__buf_add(b, wire.p + from, wire.n - from);
-    hocket__buf_addc(b, ']');
+    hocket__marked_messages(b, wire, at, n, "," CACHE);
 }
 
 int hocket__anthropic_write(request q, struct hocket__buf *b, struct hocket_error *err)

@@ -123,29 +123,13 @@ static void put_calls(struct hocket__buf *b, struct hocket__str calls)
     }
 }
 
-/* The parts as they came; false when there are none. */
-static bool put_replay(struct hocket__buf *b, struct hocket__str replay)
-{
-    struct hocket__json j;
-    struct hocket__str part;
-    size_t from = b->len;
-    hocket__neutral_walk(&j, replay);
-    while (j.depth > 0 && hocket__json_element(&j)) {
-        if (j.token != HOCKET__JSON_OBJECT || hocket__json_skip(&j, &part) < 0)
-            break;
-        hocket__buf_adds(b, b->len > from ? "," : "");
-        hocket__line_write(b, part);
-    }
-    return b->len > from;
-}
-
 static int put_model(
     struct hocket__buf *wire, const struct hocket__neutral *m, struct hocket_error *err)
 {
     struct hocket__turn turn;
     struct hocket__str replay = hocket__neutral_replay(m, hocket__proto_gemini.name);
     hocket__turn_open(&turn, wire, HEAD, TAIL_MODEL, false);
-    if (!put_replay(wire, replay)) {
+    if (!hocket__replay_blocks(wire, replay)) {
         put_text(wire, &m->text);
         put_calls(wire, m->calls);
     }

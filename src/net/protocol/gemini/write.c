@@ -53,17 +53,9 @@ static void put_thinking(request q, struct hocket__buf *b)
     hocket__jw_close(b, '}');
 }
 
-static bool has_tools(request q)
-{
-    struct hocket__json j;
-    struct hocket__tool_spec tool;
-    hocket__neutral_walk(&j, q->tools);
-    return q->tools.n > 0 && hocket__tool_walk(&j, &tool);
-}
-
 static bool has_any(request q)
 {
-    return has_tools(q) || q->server_tools.n > 2;
+    return hocket__tool_any(q) || q->server_tools.n > 2;
 }
 
 /* Models before 3 refuse requests that have tools and want JSON. */
@@ -107,14 +99,10 @@ static void put_config(request q, struct hocket__buf *b)
     if (!hocket__proto_key(q, b, "generationConfig"))
         return;
     hocket__jw_open(b, '{');
-    size_t from = b->len;
     put_limits(q, b);
     put_format(q, b);
     put_thinking(q, b);
-    if (b->len == from)
-        hocket__buf_cut(b, before);
-    else
-        hocket__jw_close(b, '}');
+    hocket__member_close(b, before, "}");
 }
 
 /* ---- Tools and the system's text ---- */
@@ -158,7 +146,7 @@ static void put_tools(request q, struct hocket__buf *b)
     hocket__neutral_walk(&j, q->tools);
     if (hocket__proto_key(q, b, "tools")) {
         hocket__jw_open(b, '[');
-        if (has_tools(q)) {
+        if (hocket__tool_any(q)) {
             hocket__buf_adds(b, "{\"functionDeclarations\":[");
             while (hocket__tool_walk(&j, &tool))
                 put_declaration(b, &tool);
@@ -167,34 +155,19 @@ static void put_tools(request q, struct hocket__buf *b)
         hocket__server_tools_write(q, b);
         hocket__jw_close(b, ']');
     }
-    if (has_tools(q))
+    if (hocket__tool_any(q))
         put_choice(q, b);
 }
 
 static void put_system(request q, struct hocket__buf *b)
 {
-    struct hocket__neutral m;
-    size_t at = 0, before = b->len;
+    size_t before = b->len;
     if (!hocket__proto_key(q, b, "systemInstruction"))
         return;
     hocket__buf_adds(b, "{\"parts\":[");
-    size_t from = b->len;
     bool in_words = hocket__schema_only_in_prompt(q) || wants_plain_text(q);
-    if (hocket__system_has(q, in_words)) {
-        hocket__jw_open(b, '{');
-        hocket__jw_key(b, "text");
-        hocket__system_write(q, in_words, b);
-        hocket__jw_close(b, '}');
-    }
-    while (hocket__system_next(q->history, &at, &m)) {
-        hocket__jw_open(b, '{');
-        hocket__member_piece(b, "text", &m.text);
-        hocket__jw_close(b, '}');
-    }
-    if (b->len == from)
-        hocket__buf_cut(b, before);
-    else
-        hocket__buf_adds(b, "]}");
+    hocket__system_blocks(q, in_words, false, b);
+    hocket__member_close(b, before, "]}");
 }
 
 /* ---- The body ---- */

@@ -3,18 +3,12 @@
  * with or without index, id or end, reasoning under either name. */
 #pragma once
 
-#include "net/protocol/protocol_impl.h"
+#include "net/protocol/openai.h"
 
 int hocket__openai_chat_write(
     const struct hocket__llm_request *q, struct hocket__buf *body, struct hocket_error *err);
 int hocket__openai_chat_message(const struct hocket__neutral *m,
     const struct hocket__proto_traits *t, struct hocket__buf *wire, struct hocket_error *err);
-
-int hocket__openai_chat_event(struct hocket__reader *r, struct hocket__str type,
-    struct hocket__str data, struct hocket_error *err);
-int hocket__openai_chat_body(
-    struct hocket__reader *r, int http_status, struct hocket__str body, struct hocket_error *err);
-int hocket__openai_chat_end(struct hocket__reader *r, struct hocket_error *err);
 
 enum hocket__chat_flags {
     HOCKET__CHAT_BODY = 1,   /* a whole body is read, no stream */
@@ -24,24 +18,6 @@ enum hocket__chat_flags {
     HOCKET__CHAT_KNOWN = 16, /* this chunk has something of the protocol's */
 };
 
-/* What a tool call in a delta or a message carries. */
-struct hocket__chat_call {
-    int64_t index;
-    struct hocket__piece id, name, arguments;
-    struct hocket__str object; /* arguments as JSON, against the rules */
-    struct hocket__str extra;  /* extra_content: wanted back */
-    bool free_form;
-};
-/* Reads one element of tool_calls (an object whose begin was read). */
-void hocket__chat_call_read(struct hocket__json *j, struct hocket__chat_call *c);
-/* Reads the value of `function`, `custom` or `function_call`. */
-void hocket__chat_function_read(struct hocket__json *j, struct hocket__chat_call *c);
-/* Finds or makes the call that a delta belongs to (see call.c) and adds it. */
-int hocket__chat_call_add(struct hocket__reader *r, const struct hocket__chat_call *c, bool whole,
-    struct hocket_error *err);
-
-/* Reads the usage object that chat servers send, whose begin was read. */
-void hocket__chat_usage(struct hocket__reply *reply, struct hocket__json *j);
 /* At the end: makes reply->replay of reasoning_details (chunks of it in r->state) and of the
  * extra_content of the message (in reply->replay) and of the calls. */
 int hocket__chat_replay(struct hocket__reader *r, struct hocket_error *err);

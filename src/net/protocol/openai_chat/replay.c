@@ -3,9 +3,8 @@
  *   {"reasoning_details": [...], "extra_content": {...}, "calls": [null, {...}, ...]}
  *
  * (`calls`: the extra_content of each call, as Gemini's signatures come over this
- * protocol). A stream sends reasoning_details in small chunks; those that belong together (same
- * type and index, one behind the other) become one again, or the model would
- * get as many thoughts as there were chunks. */
+ * protocol). A stream sends reasoning_details in small chunks; neighbours with the same type and
+ * index are joined again, or the model would get as many thoughts as there were chunks. */
 #include "net/protocol/openai_chat/openai_chat.h"
 
 struct detail {

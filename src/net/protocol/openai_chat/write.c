@@ -57,10 +57,8 @@ static void put_parts(struct hocket__buf *b, struct hocket__str parts)
     while (hocket__neutral_part(&j, &part)) {
         if (part.text.set) {
             hocket__jw_open(b, '{');
-            hocket__jw_key(b, "type");
-            hocket__jw_cstring(b, "text");
-            hocket__jw_key(b, "text");
-            hocket__piece_write(&part.text, b);
+            hocket__member_string(b, "type", "text");
+            hocket__member_piece(b, "text", &part.text);
             hocket__jw_close(b, '}');
         } else if (hocket__neutral_has_data(&part)) {
             put_data(b, &part);
@@ -204,15 +202,7 @@ typedef const struct hocket__llm_request *request;
  * take, and an unknown one is an error with some. */
 static void put_limits(request q, const struct hocket__proto_traits *t, struct hocket__buf *b)
 {
-    const char *max_tokens = t->max_tokens_field ? t->max_tokens_field : "max_tokens";
-    if (q->max_tokens >= 0 && hocket__proto_key(q, b, max_tokens))
-        hocket__jw_int(b, q->max_tokens);
-    if (hocket__proto_is_set(q->temperature) && hocket__proto_key(q, b, "temperature"))
-        hocket__jw_double(b, q->temperature);
-    if (hocket__proto_is_set(q->top_p) && hocket__proto_key(q, b, "top_p"))
-        hocket__jw_double(b, q->top_p);
-    if (q->top_k >= 0 && t->top_k && hocket__proto_key(q, b, "top_k"))
-        hocket__jw_int(b, q->top_k);
+    hocket__openai_limits(q, "max_tokens", b);
     if (q->seed >= 0 && !t->no_seed && hocket__proto_key(q, b, "seed"))
         hocket__jw_int(b, q->seed);
     if (q->stop.n > 0 && hocket__proto_key(q, b, "stop"))
@@ -240,8 +230,7 @@ static void put_format(request q, const struct hocket__proto_traits *t, struct h
         return;
     }
     hocket__buf_adds(b, "{\"type\":\"json_schema\",\"json_schema\":{");
-    hocket__jw_key(b, "name");
-    hocket__jw_cstring(b, q->schema_name ? q->schema_name : "answer");
+    hocket__member_string(b, "name", q->schema_name ? q->schema_name : "answer");
     hocket__jw_key(b, "schema");
     hocket__buf_addstr(b, q->schema);
     if (t->strict_tools) {
@@ -254,15 +243,12 @@ static void put_format(request q, const struct hocket__proto_traits *t, struct h
 static void put_tool(struct hocket__buf *b, const struct hocket__tool_spec *tool, bool strict)
 {
     hocket__jw_open(b, '{');
-    hocket__jw_key(b, "type");
-    hocket__jw_cstring(b, "function");
+    hocket__member_string(b, "type", "function");
     hocket__jw_key(b, "function");
     hocket__jw_open(b, '{');
-    hocket__jw_key(b, "name");
-    hocket__piece_write(&tool->name, b);
+    hocket__member_piece(b, "name", &tool->name);
     if (tool->description.set) {
-        hocket__jw_key(b, "description");
-        hocket__piece_write(&tool->description, b);
+        hocket__member_piece(b, "description", &tool->description);
     }
     if (tool->parameters.n > 0) {
         hocket__jw_key(b, "parameters");
@@ -274,20 +260,6 @@ static void put_tool(struct hocket__buf *b, const struct hocket__tool_spec *tool
     }
     hocket__jw_close(b, '}');
     hocket__jw_close(b, '}');
-}
-
-static void put_choice(request q, struct hocket__buf *b)
-{
-    if (!q->tool_choice || !hocket__proto_key(q, b, "tool_choice"))
-        return;
-    if (hocket__proto_is_choice_word(q->tool_choice)) {
-        hocket__jw_cstring(b, q->tool_choice);
-        return;
-    }
-    hocket__buf_adds(b, "{\"type\":\"function\",\"function\":{");
-    hocket__jw_key(b, "name");
-    hocket__jw_cstring(b, q->tool_choice);
-    hocket__buf_adds(b, "}}");
 }
 
 static void put_tools(request q, const struct hocket__proto_traits *t, struct hocket__buf *b)
@@ -304,36 +276,24 @@ static void put_tools(request q, const struct hocket__proto_traits *t, struct ho
         while (hocket__tool_walk(&j, &tool));
         hocket__jw_close(b, ']');
     }
-    put_choice(q, b);
-    if (q->no_parallel_calls && !t->no_parallel_field
-        && hocket__proto_key(q, b, "parallel_tool_calls"))
-        hocket__jw_bool(b, false);
+    hocket__openai_choice(q, true, b);
 }
 
 /* Where the server knows no schemas, the schema is said in words. */
 static void put_system(request q, const struct hocket__proto_traits *t, struct hocket__buf *b)
 {
-    bool say_schema = q->schema.n > 0 && t->no_json_schema;
-    if (q->system.n == 0 && !say_schema)
+    bool in_words = hocket__schema_only_in_prompt(q);
+    if (!hocket__system_has(q, in_words))
         return;
     hocket__jw_open(b, '{');
-    hocket__jw_key(b, "role");
-    hocket__jw_cstring(b, role_word(HOCKET__ROLE_SYSTEM, t));
+    hocket__member_string(b, "role", role_word(HOCKET__ROLE_SYSTEM, t));
     hocket__jw_key(b, "content");
-    hocket__buf_addc(b, '"');
-    hocket__jw_escape(b, q->system);
-    if (say_schema) {
-        hocket__buf_adds(b, q->system.n > 0 ? "\\n\\n" : "");
-        hocket__jw_escape(b, HOCKET__PROTO_SCHEMA_WORDS);
-        hocket__jw_escape(b, q->schema);
-    }
-    hocket__buf_addc(b, '"');
+    hocket__system_write(q, in_words, b);
     hocket__jw_close(b, '}');
 }
 
-/* All that is before the history.
- * Kept beside the request that it was written for: the next turn of the same session copies it, and
- * only what is new of the history is written behind. */
+/* Everything before the history. It is kept beside the request that it was written for: the next turn of the same
+ * session copies it, and only what is new of the history is written behind. */
 static void put_head(request q, const struct hocket__proto_traits *t, struct hocket__buf *b)
 {
     size_t from = b->len;

@@ -1,8 +1,8 @@
 /* Writes Responses requests. As with chat, the input stands last, so that the bodies of
  * a conversation share their beginning.
  *
- * Nothing is stored at the provider (store: false), so all that an answer needs to be continued
- * goes out again with each request. */
+ * The provider stores nothing (store: false), so each request sends again whatever an answer needs to be
+ * continued. */
 #include "net/protocol/openai_responses/openai_responses.h"
 
 #include "net/protocol/blocks.h"
@@ -12,8 +12,7 @@
 static void put_type(struct hocket__buf *b, const char *type)
 {
     hocket__jw_open(b, '{');
-    hocket__jw_key(b, "type");
-    hocket__jw_cstring(b, type);
+    hocket__member_string(b, "type", type);
 }
 
 static void put_text(struct hocket__buf *b, const char *type, const struct hocket__piece *text)
@@ -78,14 +77,12 @@ static void put_parts(struct hocket__buf *b, struct hocket__str parts)
             put_data(b, &part);
 }
 
-/* What an assistant said is "output_text", what it was told "input_text": one in place of the other
- * is refused. */
+/* An assistant's text is "output_text", any other "input_text": servers refuse one in place of the other. */
 static void put_message(
     struct hocket__buf *b, const char *role, const char *type, const struct hocket__neutral *m)
 {
     hocket__jw_open(b, '{');
-    hocket__jw_key(b, "role");
-    hocket__jw_cstring(b, role);
+    hocket__member_string(b, "role", role);
     hocket__jw_key(b, "content");
     hocket__jw_open(b, '[');
     if (m->parts.n > 0)
@@ -107,8 +104,7 @@ static void put_calls(
         put_type(b, "function_call");
         hocket__jw_key(b, "call_id");
         hocket__proto_call_id(t, &call.id, b);
-        hocket__jw_key(b, "name");
-        hocket__piece_write(&call.name, b);
+        hocket__member_piece(b, "name", &call.name);
         hocket__jw_key(b, "arguments");
         hocket__arguments_write(b, &call.arguments);
         hocket__jw_close(b, '}');
@@ -169,8 +165,7 @@ static void put_result(
     put_type(b, "function_call_output");
     hocket__jw_key(b, "call_id");
     hocket__proto_call_id(t, &m->id, b);
-    hocket__jw_key(b, "output");
-    hocket__piece_write(&m->text, b);
+    hocket__member_piece(b, "output", &m->text);
     hocket__jw_close(b, '}');
 }
 
@@ -192,20 +187,6 @@ int hocket__openai_responses_message(const struct hocket__neutral *m,
 
 typedef const struct hocket__llm_request *request;
 
-static void put_limits(request q, struct hocket__buf *b)
-{
-    const struct hocket__proto_traits *t = hocket__proto_traits_of(q);
-    const char *max_tokens = t->max_tokens_field ? t->max_tokens_field : "max_output_tokens";
-    if (q->max_tokens >= 0 && hocket__proto_key(q, b, max_tokens))
-        hocket__jw_int(b, q->max_tokens);
-    if (hocket__proto_is_set(q->temperature) && hocket__proto_key(q, b, "temperature"))
-        hocket__jw_double(b, q->temperature);
-    if (hocket__proto_is_set(q->top_p) && hocket__proto_key(q, b, "top_p"))
-        hocket__jw_double(b, q->top_p);
-    if (q->top_k >= 0 && t->top_k && hocket__proto_key(q, b, "top_k"))
-        hocket__jw_int(b, q->top_k);
-}
-
 /* A summary is asked for with the effort: without it thoughts come encrypted alone. */
 static void put_reasoning(request q, struct hocket__buf *b)
 {
@@ -213,11 +194,9 @@ static void put_reasoning(request q, struct hocket__buf *b)
     if (!effort || !hocket__proto_key(q, b, "reasoning"))
         return;
     hocket__jw_open(b, '{');
-    hocket__jw_key(b, "effort");
-    hocket__jw_cstring(b, effort);
+    hocket__member_string(b, "effort", effort);
     if (strcmp(effort, "none") != 0) {
-        hocket__jw_key(b, "summary");
-        hocket__jw_cstring(b, "auto");
+        hocket__member_string(b, "summary", "auto");
     }
     hocket__jw_close(b, '}');
 }
@@ -232,8 +211,7 @@ static void put_format(request q, struct hocket__buf *b)
         return;
     }
     hocket__buf_adds(b, "{\"format\":{\"type\":\"json_schema\"");
-    hocket__jw_key(b, "name");
-    hocket__jw_cstring(b, q->schema_name ? q->schema_name : "answer");
+    hocket__member_string(b, "name", q->schema_name ? q->schema_name : "answer");
     hocket__jw_key(b, "schema");
     hocket__buf_addstr(b, q->schema);
     hocket__jw_key(b, "strict");
@@ -245,30 +223,14 @@ static void put_format(request q, struct hocket__buf *b)
 static void put_tool(struct hocket__buf *b, const struct hocket__tool_spec *tool, bool strict)
 {
     put_type(b, "function");
-    hocket__jw_key(b, "name");
-    hocket__piece_write(&tool->name, b);
+    hocket__member_piece(b, "name", &tool->name);
     if (tool->description.set) {
-        hocket__jw_key(b, "description");
-        hocket__piece_write(&tool->description, b);
+        hocket__member_piece(b, "description", &tool->description);
     }
     hocket__jw_key(b, "parameters");
     hocket__buf_addstr(b, tool->parameters.n > 0 ? tool->parameters : HOCKET__STR("null"));
     hocket__jw_key(b, "strict");
     hocket__jw_bool(b, tool->has_strict ? tool->strict : strict);
-    hocket__jw_close(b, '}');
-}
-
-static void put_choice(request q, struct hocket__buf *b)
-{
-    if (!q->tool_choice || !hocket__proto_key(q, b, "tool_choice"))
-        return;
-    if (hocket__proto_is_choice_word(q->tool_choice)) {
-        hocket__jw_cstring(b, q->tool_choice);
-        return;
-    }
-    hocket__buf_adds(b, "{\"type\":\"function\"");
-    hocket__jw_key(b, "name");
-    hocket__jw_cstring(b, q->tool_choice);
     hocket__jw_close(b, '}');
 }
 
@@ -288,26 +250,15 @@ static void put_tools(request q, struct hocket__buf *b)
             put_tool(b, &tool, t->strict_tools);
         hocket__jw_close(b, ']');
     }
-    put_choice(q, b);
-    if (q->no_parallel_calls && !t->no_parallel_field
-        && hocket__proto_key(q, b, "parallel_tool_calls"))
-        hocket__jw_bool(b, false);
+    hocket__openai_choice(q, false, b);
 }
 
 /* Where the server knows no schemas, the schema is said in words. */
 static void put_instructions(request q, struct hocket__buf *b)
 {
-    bool say_schema = q->schema.n > 0 && hocket__proto_traits_of(q)->no_json_schema;
-    if ((q->system.n == 0 && !say_schema) || !hocket__proto_key(q, b, "instructions"))
-        return;
-    hocket__buf_addc(b, '"');
-    hocket__jw_escape(b, q->system);
-    if (say_schema) {
-        hocket__buf_adds(b, q->system.n > 0 ? "\\n\\n" : "");
-        hocket__jw_escape(b, HOCKET__PROTO_SCHEMA_WORDS);
-        hocket__jw_escape(b, q->schema);
-    }
-    hocket__buf_addc(b, '"');
+    bool in_words = hocket__schema_only_in_prompt(q);
+    if (hocket__system_has(q, in_words) && hocket__proto_key(q, b, "instructions"))
+        hocket__system_write(q, in_words, b);
 }
 
 static bool begins(const char *text, const char *with)
@@ -339,7 +290,7 @@ int hocket__openai_responses_write(request q, struct hocket__buf *b, struct hock
         hocket__jw_bool(b, false);
     if (may_reason(q->model) && hocket__proto_key(q, b, "include"))
         hocket__buf_adds(b, "[\"reasoning.encrypted_content\"]");
-    put_limits(q, b);
+    hocket__openai_limits(q, "max_output_tokens", b);
     put_reasoning(q, b);
     put_format(q, b);
     put_tools(q, b);

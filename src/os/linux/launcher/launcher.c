@@ -1,32 +1,221 @@
-/* Starts one program inside its walls, watches it and all that comes of it, and reports how it
- * ended. Reads one request; after it each byte on the socket is an order: 't' to end the program
- * in order (SIGTERM, after a while SIGKILL), 'k' to end it at once, which the socket's end stands
- * for as well. A program that is over takes everything with it that it started. */
+/* Starts one program inside its sandbox, watches it and its descendants, and reports how it ended.
+ * Reads one request. After it each byte on the socket is an order: 't' ends the program in order
+ * (SIGTERM, after a while SIGKILL), 'k' at once, and so does the end of the socket. When the
+ * program has ended, the launcher ends everything that it started. */
 #include "os/launcher.h"
-
-#include "base/system_names.h"
-#include "os/linux/cgroup.h"
-#include "os/linux/launcher/program.h"
-#include "os/linux/launcher/space.h"
-#include "os/linux/protect.h"
-#include "os/linux/sandbox.h"
-#include "os/linux/tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/types.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/system_names.h"
+#include "os/clock.h"
+#include "os/linux/launcher/program.h"
+#include "os/linux/protect.h"
+#include "os/linux/sandbox.h"
+#include "os/linux/tree.h"
+
+/* A control group of its own for the programs of one launcher: where the kernel lets us make one
+ * (mostly: for root), it limits how many processes there are. Without it the launcher counts them,
+ * which something that forks without end may outrun. Source: cgroups(7), Linux
+ * Documentation/admin-guide/cgroup-v2.rst. */
+
+struct hocket__cgroup {
+    char path[256]; /* "": there is none */
+};
+
+/* Room on the file systems that a program may write to. A full disk harms everybody who uses it,
+ * and nobody may know that this program has filled it (a child that nobody waited for). */
+
+#define HOCKET__SPACE_PATHS 8
+
+struct hocket__space {
+    const char *const *paths;
+    uint64_t bytes[HOCKET__SPACE_PATHS], files[HOCKET__SPACE_PATHS]; /* free at the beginning */
+    unsigned long systems[HOCKET__SPACE_PATHS];                      /* whose they are */
+};
+
+/* A look at the disks, every WATCH_MS. Short means that little is left and that it became so
+ * while the program ran: a disk that was full before is not the program's doing, and it may
+ * run on it. */
+
+#define LEFT_BYTES (UINT64_C(1) << 30)
+#define LEFT_SHARE 50 /* of all */
+#define FELL_SHARE 4  /* of what is to be left */
+
+static bool look_at_disk(const char *path, struct statvfs *fs)
+{
+    return statvfs(path, fs) == 0 && fs->f_blocks > 0;
+}
+
+/* Notes how much there is; `paths` (ends with NULL, may be NULL) has to stay. Those past the eighth
+ * are not looked at. */
+static void space_note(struct hocket__space *s, const char *const *paths)
+{
+    struct statvfs fs;
+    *s = (struct hocket__space){ .paths = paths };
+    for (size_t i = 0; i < HOCKET__SPACE_PATHS && paths && paths[i]; i++)
+        if (look_at_disk(paths[i], &fs)) {
+            s->bytes[i] = (uint64_t) fs.f_bavail * fs.f_frsize;
+            s->files[i] = fs.f_favail;
+            s->systems[i] = fs.f_fsid;
+        }
+}
+
+static bool is_short(uint64_t before, uint64_t now, uint64_t floor)
+{
+    return now < floor && before > now && before - now > floor / FELL_SHARE;
+}
+
+/* Several paths may be on one file system. */
+static bool is_first(const struct hocket__space *s, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (s->systems[i] == s->systems[at])
+            return false;
+    return true;
+}
+
+/* Bytes that there are less than then, of all of them; what others write there is among it. */
+static int64_t space_used(const struct hocket__space *s)
+{
+    struct statvfs fs;
+    int64_t used = 0;
+    for (size_t i = 0; i < HOCKET__SPACE_PATHS && s->paths && s->paths[i]; i++)
+        if (is_first(s, i) && look_at_disk(s->paths[i], &fs)
+            && (uint64_t) fs.f_bavail * fs.f_frsize < s->bytes[i])
+            used += (int64_t) (s->bytes[i] - (uint64_t) fs.f_bavail * fs.f_frsize);
+    return used;
+}
+
+/* Whether one is nearly full (1 GiB is left, or 2 % of a small one; the same share of its files) and
+ * has become so since. */
+static bool space_is_short(const struct hocket__space *s)
+{
+    struct statvfs fs;
+    for (size_t i = 0; i < HOCKET__SPACE_PATHS && s->paths && s->paths[i]; i++) {
+        if (!look_at_disk(s->paths[i], &fs))
+            continue;
+        uint64_t share = (uint64_t) fs.f_blocks * fs.f_frsize / LEFT_SHARE;
+        uint64_t floor = share < LEFT_BYTES ? share : LEFT_BYTES;
+        /* A file system without a number for its files (btrfs) says 0. */
+        if (is_short(s->bytes[i], (uint64_t) fs.f_bavail * fs.f_frsize, floor)
+            || is_short(s->files[i], fs.f_favail, (uint64_t) fs.f_files / LEFT_SHARE))
+            return true;
+    }
+    return false;
+}
+
+/* A control group for the number of processes, where this process may make one: as root, or in
+ * a group that was delegated to the user. Without one the launcher counts by itself (tree.c),
+ * which a program that forks fast enough can outrun; so it is tried first, and its failing is
+ * no error. */
+
+static bool write_file(const struct hocket__cgroup *g, const char *name, const char *text)
+{
+    char path[320];
+    snprintf(path, sizeof(path), "%s/%s", g->path, name);
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    size_t n = strlen(text);
+    bool ok = fd >= 0 && write(fd, text, n) == (ssize_t) n;
+    if (fd >= 0)
+        close(fd);
+    return ok;
+}
+
+static bool make_below(
+    struct hocket__cgroup *g, const char *mount, const char *parent, int64_t processes)
+{
+    char most[24];
+    int n = snprintf(g->path, sizeof(g->path), "%s%s/hocket-%d", mount,
+        strcmp(parent, "/") == 0 ? "" : parent, (int) getpid());
+    snprintf(most, sizeof(most), "%" PRId64, processes);
+    if (n > 0 && (size_t) n < sizeof(g->path) && mkdir(g->path, 0755) == 0) {
+        if (write_file(g, "pids.max", most))
+            return true;
+        rmdir(g->path);
+    }
+    g->path[0] = 0;
+    return false;
+}
+
+/* Lines of /proc/self/cgroup: "8:pids:/path" (version 1), "0::/path" (version 2). */
+static bool try_line(struct hocket__cgroup *g, char *line, int64_t processes)
+{
+    char *controllers = strchr(line, ':'),
+         *path = controllers ? strchr(controllers + 1, ':') : NULL;
+    if (!path)
+        return false;
+    *path++ = 0;
+    controllers++;
+    path[strcspn(path, "\n")] = 0;
+    if (strcmp(controllers, "pids") == 0)
+        return make_below(g, "/sys/fs/cgroup/pids", path, processes);
+    if (controllers[0] == 0)
+        return make_below(g, "/sys/fs/cgroup", path, processes);
+    return false;
+}
+
+/* Makes it, for at most `processes`. Where that does not work *g is empty. */
+static void cgroup_make(struct hocket__cgroup *g, int64_t processes)
+{
+    char line[512];
+    FILE *f = processes > 0 ? fopen("/proc/self/cgroup", "re") : NULL;
+    g->path[0] = 0;
+    while (f && fgets(line, sizeof(line), f) && !try_line(g, line, processes))
+        ;
+    if (f)
+        fclose(f);
+}
+
+/* Moves a process into it; what it starts from then on is in it as well. Takes the kernel some
+ * milliseconds at first. */
+static bool cgroup_add(const struct hocket__cgroup *g, pid_t pid)
+{
+    char text[16];
+    snprintf(text, sizeof(text), "%d", (int) pid);
+    return g->path[0] && write_file(g, "cgroup.procs", text);
+}
+
+/* Whether a process could not be started because of the limit. */
+static bool cgroup_is_full(const struct hocket__cgroup *g)
+{
+    char path[320], text[64];
+    snprintf(path, sizeof(path), "%s/pids.events", g->path);
+    int fd = g->path[0] ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = 0;
+    return strncmp(text, "max ", 4) == 0 && atoll(text + 4) > 0;
+}
+
+/* Removes it; all of its processes have to be gone. */
+static void cgroup_remove(struct hocket__cgroup *g)
+{
+    for (int i = 0; g->path[0] && i < 100 && rmdir(g->path) < 0; i++)
+        usleep(1000); /* the last process is still on its way out */
+    g->path[0] = 0;
+}
 
 #define SOCKET   HOCKET__LAUNCHER_SOCKET
 #define WATCH_MS 20 /* between two looks at the limits of the tree */
@@ -52,13 +241,6 @@ struct launcher {
     int64_t kill_at;                 /* milliseconds; 0: not asked to end */
     bool ended, adopted;
 };
-
-static int64_t now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* ---- The request -------------------------------------------------------------------- */
 
@@ -132,7 +314,7 @@ static void terminate(struct launcher *l)
 {
     if (l->kill_at)
         return;
-    l->kill_at = now_ms() + l->spec.limits.grace_ms;
+    l->kill_at = hocket__monotonic_ms() + l->spec.limits.grace_ms;
     /* bubblewrap's own two processes would end at once and take the others along. */
     hocket__tree_signal(l->spec.sandbox == HOCKET__SANDBOX_BWRAP ? 3 : 1, SIGTERM);
     /* what is stopped does not hear SIGTERM */
@@ -166,7 +348,7 @@ static bool is_limited(const struct hocket__launch_limits *m)
  * the disks tell. */
 static bool has_written(const struct launcher *l, const struct hocket__tree *t, int64_t limit)
 {
-    return t->written > limit || (t->hidden && hocket__space_used(&l->space) > limit);
+    return t->written > limit || (t->hidden && space_used(&l->space) > limit);
 }
 
 /* Which limit is reached, or NULL. */
@@ -174,13 +356,13 @@ static const char *reached(const struct launcher *l)
 {
     const struct hocket__launch_limits *m = &l->spec.limits;
     struct hocket__tree t = hocket__tree_measure();
-    if (m->processes > 0 && (t.processes > m->processes || hocket__cgroup_is_full(&l->group)))
+    if (m->processes > 0 && (t.processes > m->processes || cgroup_is_full(&l->group)))
         return "processes";
     if (m->memory > 0 && t.resident > m->memory)
         return "memory";
     if (m->written > 0 && has_written(l, &t, m->written))
         return "written";
-    return m->written > 0 && hocket__space_is_short(&l->space) ? "space" : NULL;
+    return m->written > 0 && space_is_short(&l->space) ? "space" : NULL;
 }
 
 static void check_limits(struct launcher *l)
@@ -203,7 +385,7 @@ static void adopt_one(void *ud, pid_t pid, int depth)
 {
     struct adoption *a = ud;
     (void) depth;
-    a->added += hocket__cgroup_add(a->group, pid);
+    a->added += cgroup_add(a->group, pid);
 }
 
 /* Puts all there is into a control group, until a round finds no more than the one before: what is
@@ -212,7 +394,7 @@ static void adopt_one(void *ud, pid_t pid, int depth)
 static void adopt(struct launcher *l)
 {
     l->adopted = true;
-    hocket__cgroup_make(&l->group, l->spec.limits.processes);
+    cgroup_make(&l->group, l->spec.limits.processes);
     for (int before = -1, i = 0; l->group.path[0] && i < 100; i++) {
         struct adoption a = { .group = &l->group };
         hocket__tree_each(adopt_one, &a);
@@ -225,7 +407,8 @@ static void adopt(struct launcher *l)
 static void look(struct launcher *l)
 {
     int64_t took = l->protect ? hocket__protect_look(l->protect) : 0;
-    l->look_at = now_ms() + (took * LOOK_FACTOR > LOOK_MS ? took * LOOK_FACTOR : LOOK_MS);
+    l->look_at =
+        hocket__monotonic_ms() + (took * LOOK_FACTOR > LOOK_MS ? took * LOOK_FACTOR : LOOK_MS);
 }
 
 static int wait_ms(const struct launcher *l)
@@ -234,7 +417,7 @@ static int wait_ms(const struct launcher *l)
         return l->spec.sandbox == HOCKET__SANDBOX_BWRAP ? SHORT_BWRAP_MS : SHORT_MS;
     int64_t wait = is_limited(&l->spec.limits) ? WATCH_MS : l->protect ? LOOK_MS : -1;
     if (l->kill_at > 1) {
-        int64_t left = l->kill_at - now_ms();
+        int64_t left = l->kill_at - hocket__monotonic_ms();
         if (left < 0)
             left = 0;
         if (wait < 0 || left < wait)
@@ -257,11 +440,11 @@ static void watch(struct launcher *l)
             obey(l);
         if (l->kill_at == 1)
             fds[1].fd = -1; /* nothing more to hear */
-        if (!l->ended && l->kill_at > 1 && now_ms() >= l->kill_at)
+        if (!l->ended && l->kill_at > 1 && hocket__monotonic_ms() >= l->kill_at)
             end_now(l);
         if (!l->ended)
             check_limits(l);
-        if (!l->ended && l->protect && now_ms() >= l->look_at)
+        if (!l->ended && l->protect && hocket__monotonic_ms() >= l->look_at)
             look(l);
     }
 }
@@ -320,7 +503,7 @@ static bool prepare(struct launcher *l)
            && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0;
 }
 
-/* Before it starts: what it is not to change is looked for. */
+/* Before the start: finds the files that the program must not change. */
 static bool protect(struct launcher *l)
 {
     if (!l->spec.protect[0])
@@ -332,7 +515,7 @@ static bool protect(struct launcher *l)
         return false;
     }
     l->spec.guarded = hocket__protect_guarded(l->protect);
-    l->look_at = now_ms() + LOOK_MS;
+    l->look_at = hocket__monotonic_ms() + LOOK_MS;
     return true;
 }
 
@@ -350,7 +533,7 @@ static bool start(struct launcher *l)
 {
     l->program = (struct hocket__program){ .spec = &l->spec, .tmp = l->tmp };
     if (l->spec.limits.written > 0)
-        hocket__space_note(&l->space, l->spec.writable);
+        space_note(&l->space, l->spec.writable);
     int code = hocket__program_start(&l->program);
     if (code != 0)
         snprintf(l->result.message, sizeof(l->result.message), "cannot start a process: %s",
@@ -374,14 +557,14 @@ _Noreturn void hocket__launcher_run(void)
             look(&l);
             hocket__protect_report(l.protect, &l.result);
         }
-        if (hocket__cgroup_is_full(&l.group)) /* it may have ended of that by itself */
+        if (cgroup_is_full(&l.group)) /* it may have ended of that by itself */
             snprintf(l.result.limit, sizeof(l.result.limit), "processes");
         /* bubblewrap's namespace ends with the program: what is still seen of it is on its way out
          */
         l.result.left_behind = l.kill_at || l.spec.sandbox == HOCKET__SANDBOX_BWRAP ? 0 : left;
     }
     measure(&l);
-    hocket__cgroup_remove(&l.group);
+    cgroup_remove(&l.group);
     if (l.tmp[0])
         nftw(l.tmp, remove_one, 32, FTW_DEPTH | FTW_PHYS);
     hocket__launcher_send(SOCKET, &l.result);

@@ -114,47 +114,26 @@ static int begin(struct hocket__launchers *l, const char *path, struct hocket_er
     return 0;
 }
 
-/* 0, or errno. */
-static int hand_over(int socket, const int *fds)
-{
-    union {
-        char space[CMSG_SPACE(HOCKET__LAUNCHER_FDS * sizeof(int))];
-        struct cmsghdr align;
-    } control = { 0 };
-    char byte = 0;
-    struct iovec text = { &byte, 1 };
-    struct msghdr m = { .msg_iov = &text,
-        .msg_iovlen = 1,
-        .msg_control = control.space,
-        .msg_controllen = sizeof(control.space) };
-    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(HOCKET__LAUNCHER_FDS * sizeof(int));
-    memcpy(CMSG_DATA(c), fds, HOCKET__LAUNCHER_FDS * sizeof(int));
-    for (;;) {
-        if (sendmsg(socket, &m, MSG_NOSIGNAL) >= 0)
-            return 0;
-        if (errno != EINTR)
-            return errno;
-    }
-}
-
 static bool is_from(const struct hocket__launchers *l, const char *path)
 {
     return l->socket >= 0 && strcmp(l->path.data, path) == 0;
 }
 
+static int hand_over(const struct hocket__launchers *l, const int *fds)
+{
+    return hocket__descriptors_send(l->socket, fds, HOCKET__LAUNCHER_FDS);
+}
+
 int hocket__launchers_start(
     struct hocket__launchers *l, const char *path, const int *fds, struct hocket_error *err)
 {
-    int code = is_from(l, path) ? hand_over(l->socket, fds) : EPIPE;
+    int code = is_from(l, path) ? hand_over(l, fds) : EPIPE;
     if (code == EPIPE) { /* there is none, or somebody has ended it */
         hocket__launchers_close(l);
         int rc = begin(l, path, err);
         if (rc < 0)
             return rc;
-        code = hand_over(l->socket, fds);
+        code = hand_over(l, fds);
     }
     if (code == 0)
         return 0;

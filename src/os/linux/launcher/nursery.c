@@ -1,4 +1,4 @@
-/* The process that launchers are forked from (os/launcher/launchers.h). It has one thread, waits for
+/* The process that launchers are forked from (os/launcher.h). It has one thread, waits for
  * nobody, and has never seen a request: what a launcher gets by the fork is nobody's secret.
  *
  * A fork of the host itself was rejected: it has threads, connections and keys, and a page table
@@ -80,7 +80,7 @@ _Noreturn void hocket__launcher_main(void)
     clearenv();               /* the loader needed it */
     signal(SIGCHLD, SIG_IGN); /* launchers report to the host alone */
     fcntl(SOCKET, F_SETFD, FD_CLOEXEC);
-    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* what launchers are told is no tool's business */
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* tools must not read what launchers receive */
     while (take(fds)) {
         pid_t pid = fork();
         if (pid == 0)

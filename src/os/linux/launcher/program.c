@@ -2,10 +2,10 @@
  * closes with exec: nothing said means that the program runs. Under bubblewrap the pipe goes
  * on to it, and "exit-code" in its JSON says so.
  *
- * The order in build_walls is that of what each step still needs: mounts need capabilities,
- * Landlock opens paths, the filter refuses what the others use, and the limits would leave no
- * memory and no descriptors to build any of them with. New processes are counted first, while the
- * user is still who the system takes them for. */
+ * The order in build_walls follows from the needs of each step: mounts need capabilities, Landlock
+ * opens paths, the filter refuses what the others use, and the limits would leave no memory and no
+ * descriptors to build any of them with. New processes are counted first, while the user is still
+ * who the system takes them for. */
 #include "os/linux/launcher/program.h"
 
 #include "base/system_names.h"
@@ -48,7 +48,7 @@ static _Noreturn void give_up_program(int report, const char *doing, const char 
     give_up(report, hocket__errno_status(code), text);
 }
 
-/* What comes before the walls of each level. */
+/* The steps before the sandbox of each level. */
 static void begin_walls(const struct hocket__program *p, int report)
 {
     struct hocket__sandbox_error err;
@@ -100,7 +100,7 @@ static _Noreturn void exec_program(struct hocket__program *p, int report)
     give_up_program(report, "run", p->spec->argv[0]);
 }
 
-/* bubblewrap itself is looked for in the system's places, whatever the program's PATH says. */
+/* bubblewrap itself comes from the system's folders, whatever the program's PATH says. */
 static _Noreturn void exec_bwrap(struct hocket__program *p, int report)
 {
     struct hocket__sandbox_error err;

@@ -1,4 +1,5 @@
-/* The program that a launcher runs: started inside its walls, with word of why when it cannot be.
+/* The program that a launcher runs: started inside its sandbox, with the reason when it cannot
+ * start.
  */
 #pragma once
 

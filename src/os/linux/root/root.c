@@ -2,8 +2,8 @@
  * kernel see to it, links that stay inside included; where it is missing (before Linux 5.6,
  * some containers) the path is walked one part at a time and no link is followed.
  *
- * Paths are first resolved as texts (root_path): that is for messages, rules and caches. The
- * wall is the opening. */
+ * Paths are first resolved as texts (root_path), for messages, rules and caches. The protection is
+ * in the opening. */
 #include "os/linux/root/root_impl.h"
 
 #include <dirent.h>
@@ -14,9 +14,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "os/descriptors.h"
-#include "os/errors.h"
-
 /* Of linux/openat2.h, which older systems lack. */
 struct how {
     uint64_t flags, mode, resolve;
@@ -26,28 +23,6 @@ struct how {
 #ifndef SYS_openat2
 #define SYS_openat2 437
 #endif
-
-/* ---- Errors ------------------------------------------------------------------- */
-
-static const char *words_for(int code, char words[HOCKET__ERRNO_WORDS])
-{
-    switch (code) {
-    case EXDEV: return "it leads out of the project";
-    case ELOOP: return "it is, or leads through, a symbolic link";
-    case ENOTDIR: return "a part of the path is no directory";
-    default: return hocket__errno_words(code, words);
-    }
-}
-
-int hocket__root_fail(struct hocket_error *err, const char *doing, const char *path)
-{
-    int code = errno, status = hocket__errno_status(code);
-    char words[HOCKET__ERRNO_WORDS];
-    hocket__error(err, status, "cannot %s %s: %s", doing, path, words_for(code, words));
-    if (err && hocket__errno_is_passing(code))
-        err->retryable = true;
-    return status;
-}
 
 /* ---- The root ------------------------------------------------------------------ */
 
@@ -123,20 +98,9 @@ static bool cut_root(const struct hocket__root *r, struct hocket__str *text)
     return true;
 }
 
-static void drop_part(struct hocket__buf *out, size_t from)
-{
-    size_t n = out->len;
-    while (n > from && out->data[n - 1] != '/')
-        n--;
-    hocket__buf_cut(out, n > from ? n - 1 : from);
-}
-
-/* ".." is resolved as text and not by the file system: a/link/.. is a here, and the opening does
- * not come there by the link. */
 int hocket__root_path(const struct hocket__root *r, struct hocket__str text,
     struct hocket__buf *out, struct hocket_error *err)
 {
-    size_t from = out->len;
     struct hocket__str rest = text;
     if (text.n >= PATH_MAX || memchr(text.p, 0, text.n))
         return hocket__error(
@@ -145,24 +109,7 @@ int hocket__root_path(const struct hocket__root *r, struct hocket__str text,
         return hocket__error(err, HOCKET_EDENIED,
             "%.*s is outside of the project; paths are relative to its folder", (int) text.n,
             text.p);
-    while (rest.n > 0) {
-        const char *slash = memchr(rest.p, '/', rest.n);
-        size_t n = slash ? (size_t) (slash - rest.p) : rest.n, step = n + (slash != NULL);
-        if (n == 2 && memcmp(rest.p, "..", 2) == 0) {
-            if (out->len == from)
-                return hocket__error(
-                    err, HOCKET_EDENIED, "%.*s leads out of the project", (int) text.n, text.p);
-            drop_part(out, from);
-        } else if (n > 0 && !(n == 1 && rest.p[0] == '.')) {
-            if (out->len > from)
-                hocket__buf_addc(out, '/');
-            hocket__buf_add(out, rest.p, n);
-        }
-        rest = hocket__str(rest.p + step, rest.n - step);
-    }
-    if (out->len == from)
-        hocket__buf_addc(out, '.');
-    return out->status < 0 ? hocket__error_nomem(err) : 0;
+    return hocket__root_resolve(text, rest, out, err);
 }
 
 /* ---- Opening ------------------------------------------------------------------------ */
@@ -261,7 +208,7 @@ void hocket__root_close(int fd)
     close(fd);
 }
 
-/* A link that leads out of the project is told as a link, without looking at what it leads to. */
+/* A link that leads out of the project is reported as a link, and its target is not read. */
 int hocket__root_info(struct hocket__root *r, const char *path, struct hocket__root_info *info,
     struct hocket_error *err)
 {
@@ -343,7 +290,7 @@ static void look(DIR *d, const struct dirent *e, struct hocket__root_info *info)
         *info = (struct hocket__root_info){ .kind = 'o' };
 }
 
-/* The limit is on what there is and not on what is shown: a directory of a million names is refused
+/* The limit counts all names and not only the shown ones: a directory of a million names is refused
  * before its names fill a model's window. */
 int hocket__root_list(struct hocket__root *r, const char *path, size_t max,
     void (*cb)(void *ud, const char *name, const struct hocket__root_info *info), void *ud,

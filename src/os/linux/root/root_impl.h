@@ -13,6 +13,5 @@ struct hocket__root {
     char *dir;
 };
 
-int hocket__root_fail(struct hocket_error *err, const char *doing, const char *path);
 /* EINVAL unless it is a regular file with one name. */
 int hocket__root_check(const struct stat *st, const char *path, struct hocket_error *err);

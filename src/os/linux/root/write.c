@@ -6,83 +6,22 @@
 #include "os/file.h"
 #include "os/linux/root/root_impl.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
-
-#include "base/hash/hash.h"
 
 #define NOREPLACE 1u
 #define EXCHANGE  2u
 /* The largest file that is compared before it is replaced. */
 #define COMPARE_MAX ((size_t) 256 << 20)
-
-/* ---- Hashes -------------------------------------------------------------------------- */
-
-static struct {
-    pthread_once_t once;
-    uint64_t key[2];
-} secret = { .once = PTHREAD_ONCE_INIT };
-
-static void make_key(void)
-{
-    if (getrandom(secret.key, sizeof(secret.key), 0) != sizeof(secret.key))
-        secret.key[0] = 0x5a5a5a5a; /* still a good hash, though one that can be known */
-}
-
-#ifdef __SIZEOF_INT128__
-/* A whole file is hashed at every read, so this is a fast one: 16 bytes a multiplication, as in
- * wyhash. Hashes leave the process as little as the key does, but for the log of a run that is kept, so that nobody can look
- * for two texts that have the same one. */
-static uint64_t fold(uint64_t a, uint64_t b)
-{
-    unsigned __int128 m = (unsigned __int128) a * b;
-    return (uint64_t) m ^ (uint64_t) (m >> 64);
-}
-
-static uint64_t word(const char *p)
-{
-    uint64_t w;
-    memcpy(&w, p, sizeof(w));
-    return w;
-}
-
-static uint64_t hash_of(const uint64_t key[2], struct hocket__str s)
-{
-    const uint64_t *k = key;
-    uint64_t a = k[0] ^ 0xa0761d6478bd642f, b = k[1] ^ 0xe7037ed1a0b428db, n = s.n;
-    char last[32] = { 0 };
-    for (; s.n >= 32; s = hocket__str(s.p + 32, s.n - 32)) {
-        a = fold(word(s.p) ^ k[0], word(s.p + 8) ^ a);
-        b = fold(word(s.p + 16) ^ k[1], word(s.p + 24) ^ b);
-    }
-    memcpy(last, s.p, s.n);
-    a = fold(word(last) ^ k[0], word(last + 8) ^ a);
-    b = fold(word(last + 16) ^ k[1], word(last + 24) ^ b);
-    return fold(a ^ n, fold(b ^ k[1], k[0] ^ 0x8ebc6af09c88c6e3));
-}
-#else
-static uint64_t hash_of(const uint64_t key[2], struct hocket__str s)
-{
-    return hocket__siphash(key, s);
-}
-#endif
-
-void hocket__root_hash(struct hocket__str content, const unsigned char like[HOCKET__HASH],
-    unsigned char hash[HOCKET__HASH])
-{
-    uint64_t key[2];
-    pthread_once(&secret.once, make_key);
-    memcpy(key, like ? (const void *) like : secret.key, sizeof(key));
-    uint64_t h = hash_of(key, content);
-    memcpy(hash, key, sizeof(key));
-    memcpy(hash + sizeof(key), &h, sizeof(h));
-}
 
 /* ---- Reading --------------------------------------------------------------------------- */
 
@@ -231,9 +170,9 @@ static int exchange(int from_dir, const char *from, int to_dir, const char *to, 
     return unlinkat(from_dir, from, 0) < 0 ? hocket__root_fail(err, "replace", path) : 0;
 }
 
-/* In place of what is expected there. The two are exchanged, and what came out is looked at: so
- * nothing that came at the last moment is lost. Ours is held open, or its inode's number might be
- * used for another file meanwhile. */
+/* Replaces the file that is expected there. The two are exchanged, and the old one is checked
+ * afterwards: so a change of the last moment is not lost. We hold our file open, or the system
+ * might reuse its inode number meanwhile. */
 static int place_over(int from_dir, const char *from, int to_dir, const char *to, const char *path,
     const unsigned char *expect, struct hocket_error *err)
 {
@@ -246,7 +185,46 @@ static int place_over(int from_dir, const char *from, int to_dir, const char *to
     return rc;
 }
 
-/* ---- Writing ------------------------------------------------------------------------- */
+/* ---- Temporary files ------------------------------------------------------------------ */
+
+/* What a writer that was killed has left: no write takes so long. */
+#define LEFT_S 3600
+/* Entries of a directory that a sweep reads: it cleans a larger one in part. */
+#define SWEPT 4096
+
+static bool is_temporary(const char *name)
+{
+    size_t n = strlen(name);
+    return n == 28 && strncmp(name, ".hocket-", 8) == 0 && strcmp(name + 24, ".tmp") == 0
+           && strspn(name + 8, "0123456789abcdef") == 16;
+}
+
+/* st_ctime says since when it has this name. A file that a writer has just exchanged may be as old as it likes, and is put
+ * back when it is another one than was expected. */
+static void remove_if_left(int dir, const char *name)
+{
+    struct timespec now;
+    struct stat st;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode)
+        && st.st_uid == geteuid() && st.st_ctime < now.tv_sec - LEFT_S)
+        unlinkat(dir, name, 0);
+}
+
+/* Removes what killed writers have left beside a file that is written now. */
+static void sweep(int dir)
+{
+    int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+    if (!list && fd >= 0)
+        close(fd);
+    for (int i = 0; list && i < SWEPT && (entry = readdir(list)); i++)
+        if (is_temporary(entry->d_name))
+            remove_if_left(dir, entry->d_name);
+    if (list)
+        closedir(list);
+}
 
 static int make_temporary(int dir, char name[40], struct hocket__str content, mode_t mode)
 {
@@ -290,6 +268,7 @@ static int write_in(int dir, const char *name, const char *path, struct hocket__
         rc = hocket__error(err, HOCKET_EEXIST, "%s is there already", path);
     if (rc < 0)
         return rc;
+    sweep(dir);
     if (make_temporary(dir, temporary, content, mode) < 0)
         return hocket__root_fail(err, "write", path);
     if (expect)

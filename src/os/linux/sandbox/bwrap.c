@@ -3,8 +3,8 @@
  *
  * What can be written to is what `writable` names, /tmp and /dev/shm, the last two of limited size.
  * A program of root's owns the files of /proc that set the kernel up, capabilities or not: one line
- * to /proc/sys/kernel/core_pattern would run as root outside of all walls. So none of /proc can be
- * written to, by anybody.
+ * to /proc/sys/kernel/core_pattern would run as root outside of the sandbox. So nobody can write to
+ * any file of /proc.
  */
 #include "os/linux/sandbox.h"
 

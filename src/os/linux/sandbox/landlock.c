@@ -1,4 +1,4 @@
-/* Landlock: rules about files that a process lays upon itself and all that it starts. A process
+/* Landlock: rules about files that a process imposes on itself and on its children. A process
  * inside can neither trace nor read the environment of one outside.
  *
  * The constants of later versions stand here, because Debian 12's headers end at version 2. Every

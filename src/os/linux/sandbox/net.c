@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/system_names.h"
+#include "os/descriptors.h"
 
 #define BACKLOG 128
 
@@ -64,27 +65,6 @@ static bool listen_at(int socket)
     return bind(socket, (struct sockaddr *) &at, sizeof(at)) == 0 && listen(socket, BACKLOG) == 0;
 }
 
-/* To the host, which takes what has a descriptor with it for no part of the answer. */
-static bool hand_over(int to, int fd)
-{
-    union {
-        char space[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr align;
-    } control = { 0 };
-    char byte = 0;
-    struct iovec text = { &byte, 1 };
-    struct msghdr m = { .msg_iov = &text,
-        .msg_iovlen = 1,
-        .msg_control = control.space,
-        .msg_controllen = sizeof(control.space) };
-    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(c), &fd, sizeof(int));
-    return sendmsg(to, &m, MSG_NOSIGNAL) == 1;
-}
-
 static int fail(struct hocket__sandbox_error *err, const char *what)
 {
     snprintf(err->text, sizeof(err->text),
@@ -101,8 +81,10 @@ int hocket__net_apply(int host, struct hocket__sandbox_error *err)
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0 || !set_up(fd) || !listen_at(fd))
         return fail(err, "set it up");
-    if (!hand_over(host, fd))
-        return fail(err, "tell of it");
+    /* the host takes the byte beside a descriptor for no part of the answer */
+    errno = hocket__descriptors_send(host, &fd, 1);
+    if (errno != 0)
+        return fail(err, "hand it over");
     close(fd);
     return 0;
 }

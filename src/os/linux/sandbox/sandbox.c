@@ -84,8 +84,8 @@ static void drop_capabilities(void)
     syscall(SYS_capset, &head, none);
 }
 
-/* The kernel counts all processes of the user, and does not count root's: so what there is now
- * comes on top, and for root the launcher alone counts. */
+/* The kernel counts all processes of the user, but not root's. So the number of running processes
+ * is added, and for root only the launcher counts. */
 int hocket__sandbox_limit_processes(
     const struct hocket__launch *l, struct hocket__sandbox_error *err)
 {

@@ -5,16 +5,16 @@
  * which a filter cannot read: ENOSYS makes the C library fall back to clone, and to openat from
  * openat2. io_uring is among what is refused, because it would go round the filter. Where the
  * System V objects of the machine are in reach they are refused as well: they would outlive the
- * program, and some belong to others. Files of memory count for no limit: who is told that there
- * are none (ENOSYS) takes real ones; so does who cannot reserve space ahead of writing, which
- * nobody would count.
+ * program, and some belong to others. No limit counts files in memory: a program that gets ENOSYS
+ * for them takes real ones. The same goes for reserving space ahead of writing, which no limit
+ * counts either.
  *
  * Sockets are of the internet's families where there is a network or one of the program's own, and
  * of AF_UNIX where that was allowed: one in the project may lead to a program outside. All others
  * (AF_NETLINK, AF_VSOCK, AF_PACKET …) are the kernel's, and never needed. A pair of sockets leads
  * nowhere, unless it is of datagrams, which can be sent to any address.
  *
- * A file that runs as who it belongs to (setuid) outlives every wall: no mode has these bits. */
+ * A file that runs as its owner (setuid) outlives the sandbox: no mode may have its bits. */
 #include "os/linux/sandbox.h"
 
 #include <errno.h>
@@ -37,11 +37,13 @@
 
 #if defined(__x86_64__)
 #define ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
+#elif defined(__aarch64__) && defined(__AARCH64EL__)
 #define ARCH AUDIT_ARCH_AARCH64
 #elif defined(__riscv)
 #define ARCH AUDIT_ARCH_RISCV64
 #endif
+
+#ifdef ARCH
 
 #define NAMESPACES                                                                                 \
     (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID    \
@@ -152,7 +154,7 @@ static void refuse(struct program *p, long call, int code)
     give(p, ERRNO(code));
 }
 
-/* Begins what is looked at for one call alone, as far as the matching end_call. */
+/* Begins the checks of a single call, up to the matching end_call. */
 static size_t begin_call(struct program *p, long call)
 {
     add(p, (struct sock_filter) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t) call, 0, 0));
@@ -204,7 +206,7 @@ static void refuse_set_ids_on_open(struct program *p, long call, int flags, int 
 
 static void refuse_set_ids(struct program *p)
 {
-#ifdef SYS_chmod /* newer processors have only those that name a folder */
+#ifdef SYS_chmod /* newer processors have only the calls that take a folder */
     refuse_bits(p, SYS_chmod, 1, SET_IDS);
     refuse_bits(p, SYS_creat, 1, SET_IDS);
     refuse_bits(p, SYS_mknod, 1, SET_IDS);
@@ -253,7 +255,6 @@ static void refuse_sockets(struct program *p, bool internet, bool local)
 
 /* ---- All of it ---------------------------------------------------------------------- */
 
-#ifdef ARCH
 static void build(struct program *p, const struct hocket__launch *l)
 {
     /* bubblewrap has namespaces for the network and for System V objects. */
@@ -283,7 +284,8 @@ static void build(struct program *p, const struct hocket__launch *l)
     refuse_sockets(p, own || l->network || l->proxied, l->sockets);
     give(p, SECCOMP_RET_ALLOW);
 }
-#endif
+
+#endif /* ARCH */
 
 static int unsupported(struct hocket__sandbox_error *err, const char *what)
 {

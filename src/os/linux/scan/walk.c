@@ -1,10 +1,7 @@
 /* The walk of a look: which files count, by the ends of their names, and which directories
  * have to be watched for it. Links are followed, since agents may be shared between projects;
  * a directory is seen once, whatever the ways to it, so a circle of links ends. */
-#include "os/linux/scan/scan_impl.h"
-
-#include "os/descriptors.h"
-#include "base/status.h"
+#include "os/scan/scan_impl.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,32 +10,144 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/status.h"
 #include "os/errors.h"
+
+/* Where a path leads through links, each of their directories has to be watched as well: a
+ * link that is turned changes what the path means, and no watch of its target shows that. So the
+ * path is walked name by name, as the kernel does. */
+
+#define MAX_LINKS 40 /* as the kernel has it */
+
+/* The way that is still to go, and where one has come: without a link, "" at the root. */
+struct way {
+    char here[PATH_MAX], todo[PATH_MAX];
+    int links;
+};
+
+/* Takes the next name off the way; false at its end. */
+static bool next_name(struct way *w, char name[NAME_MAX + 1])
+{
+    const char *from = w->todo + strspn(w->todo, "/");
+    size_t n = strcspn(from, "/");
+    if (n == 0 || n > NAME_MAX)
+        return false;
+    memcpy(name, from, n);
+    name[n] = 0;
+    memmove(w->todo, from + n, strlen(from + n) + 1);
+    return true;
+}
+
+static void go_up(struct way *w)
+{
+    char *slash = strrchr(w->here, '/');
+    if (slash)
+        *slash = 0;
+}
+
+/* What the link at `at` says goes before what is still to go. */
+static bool follow(struct way *w, const char *at)
+{
+    char target[PATH_MAX], todo[PATH_MAX];
+    ssize_t n = readlink(at, target, sizeof(target) - 1);
+    if (n <= 0 || ++w->links > MAX_LINKS)
+        return false;
+    target[n] = 0;
+    if ((size_t) snprintf(todo, sizeof(todo), "%s%s%s", target, *w->todo ? "/" : "", w->todo)
+        >= sizeof(todo))
+        return false;
+    if (*target == '/')
+        w->here[0] = 0;
+    memcpy(w->todo, todo, sizeof(todo));
+    return true;
+}
+
+/* One name further: 1, 0 at the end, or when there is nothing at that place; or ENOMEM. */
+static int go_on(struct way *w, struct hocket__scan_dirs *dirs)
+{
+    char name[NAME_MAX + 1], at[PATH_MAX];
+    struct stat st;
+    if (!next_name(w, name))
+        return 0;
+    if (strcmp(name, ".") == 0)
+        return 1;
+    if (strcmp(name, "..") == 0)
+        return go_up(w), 1;
+    if ((size_t) snprintf(at, sizeof(at), "%s/%s", w->here, name) >= sizeof(at))
+        return 0;
+    bool there = lstat(at, &st) == 0;
+    if (!there || S_ISLNK(st.st_mode)) {
+        if (hocket__scan_add_dir(dirs, w->here) < 0)
+            return HOCKET_ENOMEM;
+        return there && follow(w, at);
+    }
+    memcpy(w->here, at, sizeof(at));
+    return 1;
+}
+
+/* Adds the directories that hold a link on the way to `path`, and what it leads to in the end; none
+ * where no link is on the way. */
+static int note_links(struct hocket__scan_dirs *dirs, const char *path)
+{
+    struct way w = { .links = 0 };
+    int rc;
+    if (strlen(path) >= sizeof(w.todo))
+        return 0;
+    memcpy(w.todo, path, strlen(path) + 1);
+    while ((rc = go_on(&w, dirs)) == 1) {
+    }
+    if (rc == 0 && w.links > 0 && w.here[0]) {
+        go_up(&w);
+        rc = hocket__scan_add_dir(dirs, w.here);
+    }
+    return rc;
+}
 
 #define MAX_DEPTH 32
 #define MAX_DIRS  10000
 
-void *hocket__scan_grow(void *list, size_t *cap, size_t n, size_t each)
-{
-    if (n < *cap)
-        return list;
-    size_t more = *cap ? *cap * 2 : 16;
-    void *grown = realloc(list, more * each);
-    if (grown)
-        *cap = more;
-    return grown;
-}
-
-struct hocket__scan_sign hocket__scan_sign_of(const struct stat *st)
+static struct hocket__scan_sign sign_of(const struct stat *st)
 {
     return (struct hocket__scan_sign){ .dev = st->st_dev,
         .ino = st->st_ino,
         .size = st->st_size,
         .changed = st->st_ctim,
         .modified = st->st_mtim };
+}
+
+/* ---- One file ------------------------------------------------------------------------------ */
+
+int hocket__scan_open(const char *path)
+{
+    return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not block */
+}
+
+bool hocket__scan_look(int fd, struct hocket__scan_sign *sign, bool *regular)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        return false;
+    *sign = sign_of(&st);
+    *regular = S_ISREG(st.st_mode);
+    return true;
+}
+
+int64_t hocket__scan_read(int fd, char *to, size_t n)
+{
+    ssize_t got;
+    do
+        got = read(fd, to, n);
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
+void hocket__scan_close(int fd)
+{
+    close(fd);
 }
 
 static int no_memory(struct hocket__scan_walk *w)
@@ -48,40 +157,13 @@ static int no_memory(struct hocket__scan_walk *w)
 
 static int fail(struct hocket__scan_walk *w, const char *path)
 {
-    int code = errno, status = hocket__errno_status(code);
-    char words[HOCKET__ERRNO_WORDS];
-    hocket__error(w->err, status, "cannot list %s: %s", path, hocket__errno_words(code, words));
-    if (w->err)
-        w->err->retryable = hocket__errno_is_passing(code);
-    return status;
-}
-
-/* ---- What counts ---------------------------------------------------------------------- */
-
-static bool ends_in(const char *endings, const char *ending)
-{
-    size_t n = strlen(ending);
-    for (const char *p = endings; *p; p += strspn(p, " ")) {
-        size_t m = strcspn(p, " ");
-        if (m == n && memcmp(p, ending, n) == 0)
-            return true;
-        p += m;
-    }
-    return false;
-}
-
-/* Of hidden files those that are named as a whole. */
-static bool counts(const struct hocket__scan_walk *w, const char *name)
-{
-    if (name[0] == '.')
-        return ends_in(w->endings, name);
-    const char *dot = strrchr(name, '.');
-    return dot && name[0] != '#' && ends_in(w->endings, dot + 1);
+    return hocket__errno_fail(w->err, "list", path, NULL);
 }
 
 /* ---- File systems --------------------------------------------------------------------- */
 
-/* Those that do not tell of what others change: networks, and what a virtual machine shares. Source: statfs(2). */
+/* File systems that do not report changes by others: networks, and folders shared with a virtual machine. Source:
+ * statfs(2). */
 static bool is_silent(long type)
 {
     static const unsigned long types[] = { 0x6969 /* nfs */, 0x517b /* smb */,
@@ -137,8 +219,8 @@ static int list_names(struct hocket__scan_walk *w, DIR *dir, struct names *names
     for (struct dirent *e; (e = readdir(dir)) != NULL;) {
         char kind = e->d_type == DT_REG ? 'f' : e->d_type == DT_DIR ? 'd' : '?';
         bool may_be_dir = kind == 'd' || e->d_type == DT_LNK || e->d_type == DT_UNKNOWN;
-        bool hidden_or_file = e->d_name[0] == '.' || !may_be_dir;
-        if (hidden_or_file && (kind == 'd' || !counts(w, e->d_name)))
+        bool hidden = e->d_name[0] == '.', file = kind != 'd' && hocket__scan_counts(w, e->d_name);
+        if (!file && !(may_be_dir && (!hidden || hocket__scan_enters(w, e->d_name))))
             continue;
         void *list = hocket__scan_grow(names->list, &names->cap, names->n, sizeof(*names->list));
         if (!list)
@@ -170,27 +252,17 @@ static int see(struct hocket__scan_walk *w, const struct stat *st, const char *p
     if (!seen)
         return no_memory(w);
     w->seen = seen;
-    w->seen[w->n_seen++] = hocket__scan_sign_of(st);
+    w->seen[w->n_seen++] = sign_of(st);
     return hocket__scan_add_dir(&w->dirs, path) < 0 ? no_memory(w) : 1;
 }
 
 static int add_file(
     struct hocket__scan_walk *w, const char *path, const struct stat *st, bool linked)
 {
-    if (w->found.n == HOCKET__SCAN_MAX_FILES)
-        return hocket__error(w->err, HOCKET_ELIMIT, "%s has more than %d files that count", w->root,
-            HOCKET__SCAN_MAX_FILES);
-    void *files =
-        hocket__scan_grow(w->found.files, &w->found.cap, w->found.n, sizeof(*w->found.files));
-    if (!files)
-        return no_memory(w);
-    w->found.files = files;
-    struct hocket__scan_file *f = &w->found.files[w->found.n];
-    *f = (struct hocket__scan_file){ .path = strdup(path + strlen(w->root) + 1),
-        .sign = hocket__scan_sign_of(st) };
-    if (!f->path)
-        return no_memory(w);
-    w->found.n++;
+    int rc = hocket__scan_add_file(w, path, sign_of(st));
+    if (rc < 0)
+        return rc;
+    struct hocket__scan_file *f = &w->found.files[w->found.n - 1];
     if (linked && !(f->real = realpath(path, NULL)) && errno == ENOMEM)
         return no_memory(w);
     return 0;
@@ -206,7 +278,7 @@ static int look_at(struct hocket__scan_walk *w, const char *path, const char *na
     if (lstat(path, &own) < 0)
         return 0;
     bool is_link = S_ISLNK(own.st_mode);
-    if (is_link && !dirs && hocket__scan_note_links(&w->dirs, path) < 0)
+    if (is_link && !dirs && note_links(&w->dirs, path) < 0)
         return no_memory(w);
     if (!is_link)
         st = own;
@@ -214,7 +286,7 @@ static int look_at(struct hocket__scan_walk *w, const char *path, const char *na
         return 0; /* it leads nowhere: what is to be seen when it does was noted */
     if (S_ISDIR(st.st_mode) == dirs && dirs)
         return walk_dir(w, path, depth + 1, linked || is_link);
-    if (dirs || S_ISDIR(st.st_mode) || !counts(w, name))
+    if (dirs || S_ISDIR(st.st_mode) || !hocket__scan_counts(w, name))
         return 0;
     note_device(w, path, st.st_dev);
     return add_file(w, path, &st, linked || is_link);
@@ -289,20 +361,9 @@ static void sort_dirs(struct hocket__scan_dirs *dirs)
 int hocket__scan_walk(struct hocket__scan_walk *w)
 {
     w->told = true;
-    if (hocket__scan_note_links(&w->dirs, w->root) < 0)
+    if (note_links(&w->dirs, w->root) < 0)
         return no_memory(w);
     int rc = walk_dir(w, w->root, 0, false);
     sort_dirs(&w->dirs);
     return rc;
-}
-
-void hocket__scan_walk_free(struct hocket__scan_walk *w)
-{
-    for (size_t i = 0; i < w->found.n; i++)
-        hocket__scan_file_free(&w->found.files[i]);
-    free(w->found.files);
-    for (size_t i = 0; i < w->dirs.n; i++)
-        free(w->dirs.names[i]);
-    free(w->dirs.names);
-    free(w->seen);
 }

@@ -2,8 +2,8 @@
  * mind, on a thread of the pool. Directories are opened one inside the other by descriptor, so
  * nothing that is renamed or linked meanwhile leads out of the project.
  *
- * It ends early when it is cancelled, has enough results, or has looked long enough; what was
- * found until then is an answer.
+ * It ends early when it is cancelled, has enough results, or reaches its time limit; the results
+ * until then are an answer.
  *
  * It runs beside the loop and so allocates with malloc, never by the host's allocator, and touches
  * nothing but its own walk; only `cancelled` is written by the other thread. */
@@ -12,18 +12,186 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/protected.h"
 #include "base/utf8.h"
-#include "os/linux/search/ignores.h"
-#include "os/search/pcre.h"
+#include "os/clock.h"
 #include "os/decode.h"
 #include "os/root.h"
+#include "os/search/ignore.h"
+#include "os/search/pcre.h"
 #include "os/search/wild.h"
+
+/* The .gitignore files that count at one place of a tree, and those above it: the repository's
+ * info/exclude, then from its top down. Paths are relative to the repository's top, or to the
+ * root where there is no repository.
+ *
+ * A person's own list (core.excludesFile) is left out: the library reads nobody's configuration, and
+ * an agent has to find the same wherever the tree lies. */
+
+#define HOCKET__IGNORES_MAX 300
+
+struct hocket__ignores {
+    struct hocket__ignore files[HOCKET__IGNORES_MAX];
+    size_t n;
+};
+
+/* The ignore files that count at a place: the repository's, those of the folders above, and
+ * those on the way down, as a stack that the walk pushes and pops. Folders above the project
+ * count as well, as in git, but only those of the project's owner
+ * on the same file system. */
+
+#define FILE_MAX ((size_t) 1 << 20)
+
+/* ---- One after the other ------------------------------------------------------------ */
+
+/* Reads one file of a directory; `base`: bytes of paths that lead there, the slash included. A file
+ * that is missing, not regular, larger than 1 MiB, or one too many, counts for nothing. */
+static void ignores_push(struct hocket__ignores *all, int dir, const char *name, size_t base)
+{
+    int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    struct stat st;
+    struct hocket__buf text;
+    if (fd < 0)
+        return;
+    hocket__buf_init(&text, &hocket__malloc, 0);
+    if (all->n < HOCKET__IGNORES_MAX && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)
+        && hocket__root_slurp(fd, name, FILE_MAX, &text, NULL) == 0) {
+        struct hocket__ignore *ig = &all->files[all->n++];
+        hocket__ignore_init(ig, &hocket__malloc, hocket__buf_str(&text));
+        ig->base = base;
+    }
+    hocket__buf_deinit(&text);
+    close(fd);
+}
+
+/* Forgets all but the first `n`. */
+static void ignores_pop(struct hocket__ignores *all, size_t n)
+{
+    while (all->n > n)
+        hocket__ignore_deinit(&all->files[--all->n]);
+}
+
+static bool ignores_match(const struct hocket__ignores *all, const char *path, bool is_dir)
+{
+    for (size_t i = all->n; i-- > 0;) {
+        enum hocket__ignore_verdict v =
+            hocket__ignore_match(&all->files[i], path + all->files[i].base, is_dir);
+        if (v != HOCKET__UNKNOWN)
+            return v == HOCKET__IGNORED;
+    }
+    return false;
+}
+
+/* ---- The repository ------------------------------------------------------------------ */
+
+/* The first line of a small file that points to a directory, behind `word`: made absolute by `at`,
+ * or "". */
+static void read_pointer(const char *file, const char *word, const char *at, char out[PATH_MAX])
+{
+    char line[PATH_MAX] = "";
+    FILE *f = fopen(file, "re");
+    if (f && !fgets(line, sizeof(line), f))
+        line[0] = 0;
+    if (f)
+        fclose(f);
+    size_t skip = strlen(word);
+    line[strcspn(line, "\r\n")] = 0;
+    out[0] = 0;
+    if (strncmp(line, word, skip) != 0 || !line[skip])
+        return;
+    int n = line[skip] == '/' ? snprintf(out, PATH_MAX, "%s", line + skip)
+                              : snprintf(out, PATH_MAX, "%s/%s", at, line + skip);
+    if (n >= PATH_MAX)
+        out[0] = 0;
+}
+
+/* What .git is in `top`: the folder itself, or where its file leads (worktrees, submodules). Of
+ * several worktrees the common one has info/exclude. "" when this is no repository. */
+static void git_folder(const char *top, uid_t owner, char out[PATH_MAX])
+{
+    char path[PATH_MAX], common[PATH_MAX];
+    struct stat st;
+    out[0] = 0;
+    if (snprintf(path, sizeof(path), "%s/.git", top) >= (int) sizeof(path) || lstat(path, &st) < 0
+        || st.st_uid != owner)
+        return;
+    if (S_ISREG(st.st_mode))
+        read_pointer(path, "gitdir: ", top, out);
+    else if (S_ISDIR(st.st_mode))
+        memcpy(out, path, sizeof(path));
+    if (!out[0] || snprintf(path, sizeof(path), "%s/HEAD", out) >= (int) sizeof(path)
+        || lstat(path, &st) < 0) {
+        out[0] = 0;
+        return;
+    }
+    if (snprintf(path, sizeof(path), "%s/commondir", out) >= (int) sizeof(path))
+        return;
+    read_pointer(path, "", out, common);
+    if (common[0])
+        memcpy(out, common, sizeof(common));
+}
+
+/* Cuts the path to the next folder up; false at the top of the file system that `dev` is. */
+static bool go_up(char *path, dev_t dev)
+{
+    struct stat st;
+    char *slash = strrchr(path, '/');
+    if (!slash || !path[0] || strcmp(path, "/") == 0)
+        return false;
+    *slash = 0;
+    return lstat(path[0] ? path : "/", &st) == 0 && st.st_dev == dev;
+}
+
+static void push_from(struct hocket__ignores *all, const char *dir, const char *name, size_t base)
+{
+    int fd = open(dir[0] ? dir : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    ignores_push(all, fd, name, base);
+    close(fd);
+}
+
+/* The .gitignore files of the folders from `top` to above `root`. */
+static void push_down_to(struct hocket__ignores *all, const char *root, size_t top)
+{
+    char above[PATH_MAX];
+    for (size_t at = top; root[at]; at += 1 + strcspn(root + at + 1, "/")) {
+        memcpy(above, root, at);
+        above[at] = 0;
+        push_from(all, above, ".gitignore", at > top ? at - top : 0);
+    }
+}
+
+/* Finds the repository that `root` (an absolute path without links) is in, as git does: the first
+ * folder upwards with a .git, on the same file system, and its owner's. Reads the ignore files above
+ * the root. Appends the root's path in the repository, "" when it is the top
+ * or there is none. */
+static void ignores_above(struct hocket__ignores *all, const char *root, struct hocket__buf *path)
+{
+    char top[PATH_MAX], git[PATH_MAX];
+    struct stat st;
+    if (lstat(root, &st) < 0 || snprintf(top, sizeof(top), "%s", root) >= (int) sizeof(top))
+        return;
+    do
+        git_folder(top, st.st_uid, git);
+    while (!git[0] && go_up(top, st.st_dev));
+    size_t n = strlen(git);
+    if (n == 0 || n + sizeof("/info") > sizeof(git))
+        return;
+    memcpy(git + n, "/info", sizeof("/info"));
+    push_from(all, git, "exclude", 0);
+    if (strlen(root) <= strlen(top) || strcmp(root, "/") == 0)
+        return;
+    push_down_to(all, root, strlen(top));
+    hocket__buf_adds(path, root + strlen(top) + 1);
+}
 
 #define MAX_DEPTH      200
 #define MAX_ENTRIES    2000000
@@ -35,7 +203,7 @@ struct walk {
     const struct hocket__search *s;
     struct hocket__search_stats *stats;
     struct hocket__buf *out;
-    struct hocket__buf path;  /* of the entry that is looked at, relative to the repository's top */
+    struct hocket__buf path;  /* of the current entry, relative to the repository's top */
     struct hocket__buf names; /* of the directories that are open, one after the other */
     struct hocket__buf content, decoded;
     size_t above; /* bytes of the path that lead to the root */
@@ -48,26 +216,21 @@ struct walk {
     bool opened; /* it begins at a credential: somebody was asked for that */
 };
 
-static int64_t now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static bool goes_on(struct walk *w)
 {
-    /* the clock is asked for every 64th entry: asking costs as much as a small entry does */
+    /* reads the clock for every 64th entry: a reading costs as much as a small entry */
     if (w->s->cancelled && __atomic_load_n(w->s->cancelled, __ATOMIC_RELAXED))
         w->stop = true;
-    if (!w->stop && (++w->entries > MAX_ENTRIES || (w->entries % 64 == 0 && now_ms() > w->ends_ms)))
+    if (!w->stop
+        && (++w->entries > MAX_ENTRIES
+            || (w->entries % 64 == 0 && hocket__monotonic_ms() > w->ends_ms)))
         w->stop = w->stats->timed_out = true;
     return !w->stop;
 }
 
 /* ---- Results --------------------------------------------------------------------------- */
 
-/* One that does not fit any more is counted as "full": the model is told that there is more. */
+/* A result that does not fit sets "full", so the model knows that there are more. */
 static bool add_result(struct walk *w)
 {
     if (w->stats->results >= w->s->max_results) {
@@ -78,8 +241,8 @@ static bool add_result(struct walk *w)
     return true;
 }
 
-/* Whatever stands in a name or a line of a file, it makes no second line: what somebody, or only a
- * terminal, takes for the end of one is replaced. */
+/* No name and no line of a file may make a second line: replaces every character that a reader or
+ * a terminal takes for the end of one. */
 static void add_shown(struct walk *w, const char *p, size_t n)
 {
     size_t from = w->out->len;
@@ -126,8 +289,8 @@ static void add_line(struct walk *w, size_t number, const char *p, size_t n)
 
 /* ---- Content ------------------------------------------------------------------------------ */
 
-/* A text without anything special in it is looked for by memmem, which is many times faster than
- * any expression. */
+/* Searches a pattern without special characters by memmem, which is many times faster than
+ * an expression. */
 static int find(struct walk *w, struct hocket__str text, size_t at, size_t *start)
 {
     size_t end;
@@ -168,7 +331,7 @@ static void add_lines(struct walk *w, struct hocket__str text, size_t start)
     w->stats->hard += rc < 0;
 }
 
-/* What is printed has to be a regular file; this is looked at only where something was found, as it
+/* Only regular files are printed. The check comes after a match, because it
  * costs as much as reading. */
 static bool may_show(struct walk *w, int fd, struct hocket__str text)
 {
@@ -213,8 +376,8 @@ static bool read_content(struct walk *w, int fd)
     return hocket__root_slurp(fd, w->path.data + w->above, w->s->max_file, b, NULL) == 0;
 }
 
-/* What was read as read_file shows it. Bytes that are no text are left as they are: only where
- * something is found in them they are told. */
+/* The bytes as read_file shows them. Binary bytes stay as they are: only a match in them is
+ * reported. */
 static struct hocket__str as_text(struct walk *w)
 {
     struct hocket__str s = hocket__buf_str(&w->content), text;
@@ -275,7 +438,7 @@ static int by_name(const void *a, const void *b, void *ud)
     return strcmp(names + *(const size_t *) a + 1, names + *(const size_t *) b + 1);
 }
 
-/* Links are neither: what they lead to is found where it is, if it is in the project at all. */
+/* Links are neither: the walk finds their target itself if it is in the project. */
 static char kind_of(int dir, const struct dirent *e)
 {
     struct stat st;
@@ -337,7 +500,7 @@ static void visit(struct walk *w, int dir, const char *entry, unsigned depth)
 {
     bool is_dir = entry[0] == 'd';
     const char *name = entry + 1;
-    if (!w->s->all && hocket__ignores_match(&w->ignores, w->path.data, is_dir))
+    if (!w->s->all && ignores_match(&w->ignores, w->path.data, is_dir))
         return;
     if (is_kept_shut(w, name)) {
         w->stats->secret++;
@@ -368,7 +531,7 @@ static void walk(struct walk *w, int fd, unsigned depth)
     size_t *places = read_names(w, d, &n, &has_ignore);
     size_t base = path_len ? path_len + 1 : 0;
     if (has_ignore && !w->s->all)
-        hocket__ignores_push(&w->ignores, fd, ".gitignore", base);
+        ignores_push(&w->ignores, fd, ".gitignore", base);
     for (size_t i = 0; i < n && w->names.status == 0 && goes_on(w); i++) {
         /* The buffer of names may move while what is below is walked. */
         if (path_len)
@@ -378,7 +541,7 @@ static void walk(struct walk *w, int fd, unsigned depth)
         hocket__buf_cut(&w->path, path_len);
     }
     free(places);
-    hocket__ignores_pop(&w->ignores, ignores);
+    ignores_pop(&w->ignores, ignores);
     hocket__buf_cut(&w->names, names_len);
     closedir(d);
 }
@@ -395,7 +558,7 @@ static void push_between(struct walk *w, const char *path)
         folder[n] = 0;
         int fd = hocket__root_folder(w->root, n ? folder : ".", NULL);
         if (fd >= 0) {
-            hocket__ignores_push(&w->ignores, fd, ".gitignore", w->above + (n ? n + 1 : 0));
+            ignores_push(&w->ignores, fd, ".gitignore", w->above + (n ? n + 1 : 0));
             close(fd);
         }
         at = strchr(n ? at + 1 : at, '/');
@@ -413,7 +576,7 @@ static int begin(struct walk *w, struct hocket_error *err)
     if (rc < 0)
         return rc;
     if (!w->s->all) {
-        hocket__ignores_above(&w->ignores, hocket__root_dir(w->root), &w->path);
+        ignores_above(&w->ignores, hocket__root_dir(w->root), &w->path);
         w->above = w->path.len ? w->path.len + 1 : 0;
         push_between(w, path);
     }
@@ -461,7 +624,7 @@ int hocket__search(struct hocket__root *r, const struct hocket__search *s, struc
     w->opened = hocket__credential_path(hocket__cstr(s->path));
     w->stats = stats;
     w->out = out;
-    w->ends_ms = now_ms() + s->max_ms;
+    w->ends_ms = hocket__monotonic_ms() + s->max_ms;
     hocket__buf_init(&w->path, &hocket__malloc, 0);
     hocket__buf_init(&w->names, &hocket__malloc, 0);
     hocket__buf_init(&w->content, &hocket__malloc, 0);
@@ -474,7 +637,7 @@ int hocket__search(struct hocket__root *r, const struct hocket__search *s, struc
         rc = hocket__error(err, HOCKET_ECANCELLED, "cancelled");
     if (rc == 0 && (out->status < 0 || w->names.status < 0 || w->path.status < 0))
         rc = hocket__error_nomem(err);
-    hocket__ignores_pop(&w->ignores, 0);
+    ignores_pop(&w->ignores, 0);
     hocket__pcre_free(w->re);
     hocket__buf_deinit(&w->path);
     hocket__buf_deinit(&w->names);

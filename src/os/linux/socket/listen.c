@@ -1,7 +1,7 @@
-/* Listening on a socket in the file system, for processes of the same user. The directory has to be the
- * user's alone, and is locked (flock) while a name is looked at, cleared of what a dead process left, and
- * bound: two programs that begin at once do not take each other's socket away. Who connects is asked of
- * the kernel (SO_PEERCRED), not of what they say. */
+/* Listens on a socket in the file system, for processes of the same user. Only the user may have access to
+ * the directory. A lock (flock) covers the check of a name, the removal of a dead process's socket, and the
+ * bind, so two programs that begin at once do not take each other's socket away. The kernel identifies
+ * peers (SO_PEERCRED), not their messages. */
 
 #include "os/socket.h"
 
@@ -27,8 +27,7 @@
 struct hocket__listener {
     uv_poll_t poll;
     const struct hocket_allocator *a;
-    int fd,
-        spare; /* spare: given away for a moment when there are no more, to turn somebody down */
+    int fd, spare; /* closed for a moment to refuse a client when no descriptor is left */
     int dir;
     pid_t owner; /* a forked child takes no file away */
     struct stat file_stat;
@@ -53,7 +52,7 @@ static void close_one(int fd)
 
 /* ---- The directory --------------------------------------------------------- */
 
-/* Its descriptor. What others could write to they could put a socket of their own into. */
+/* Its descriptor. Others that could write there could put a socket of their own into it. */
 static int open_dir(const char *dir, struct hocket_error *err)
 {
     struct stat st;
@@ -69,7 +68,7 @@ static int open_dir(const char *dir, struct hocket_error *err)
         "the directory %s has to belong to you alone (chmod 700 %s)", dir, dir);
 }
 
-/* By trying: a blocking flock would stop the loop for as long as somebody else wants. */
+/* Polls: a blocking flock would stop the loop for as long as another process holds the lock. */
 static int lock(int dir, const char *path, struct hocket_error *err)
 {
     for (int i = 0; i < LOCK_TRIES; i++) {
@@ -108,7 +107,7 @@ static bool peer_of(int fd, struct hocket__peer *out)
     return true;
 }
 
-/* A full queue of those who wait is somebody who is alive and busy: he is not waited for. */
+/* A full backlog belongs to a live and busy process: do not wait for it. */
 int hocket__connect(const char *path, int *out, struct hocket__peer *peer, struct hocket_error *err)
 {
     struct sockaddr_un address;
@@ -128,7 +127,7 @@ int hocket__connect(const char *path, int *out, struct hocket__peer *peer, struc
     return failed(err, "cannot connect to", path, code);
 }
 
-/* Whether the name is free; what a dead process has left is taken away. The directory is locked. */
+/* Whether the name is free; removes a dead process's socket. The directory is locked. */
 static int clear_name(int dir, const char *file, const char *path, struct hocket_error *err)
 {
     struct hocket__peer peer = { 0 };
@@ -147,7 +146,7 @@ static int clear_name(int dir, const char *file, const char *path, struct hocket
     return unlinkat(dir, file, 0) == 0 ? 0 : failed(err, "cannot replace", path, errno);
 }
 
-/* The mode is set before the file is there: it is never open to others. */
+/* Sets the mode before the file exists, so it is never open to others. */
 static int bind_to(struct hocket__listener *l, const char *path, struct hocket_error *err)
 {
     struct sockaddr_un address;
@@ -183,7 +182,7 @@ static void drop(struct hocket__listener *l)
     hocket__free(l->a, l, sizeof(*l));
 }
 
-/* All descriptors are there before the lock is asked for, so that nothing but the bind itself
+/* Opens all descriptors before it takes the lock, so that only the bind itself
  * happens under it. */
 static int open_all(
     struct hocket__listener *l, const char *dir, const char *file, struct hocket_error *err)
@@ -240,12 +239,12 @@ int hocket__listen(uv_loop_t *loop, const struct hocket_allocator *a, const char
         return rc;
     }
     uv_poll_start(&l->poll, UV_READABLE, on_readable);
-    uv_unref((uv_handle_t *) &l->poll); /* whom nobody attaches to keeps no loop alive */
+    uv_unref((uv_handle_t *) &l->poll); /* without clients it does not keep the loop alive */
     *out = l;
     return 0;
 }
 
-/* Without descriptors he would wait for ever, and the loop would turn for him: he is turned down. */
+/* Without a descriptor the client would wait for ever, and the loop would spin: it is refused. */
 static void turn_down(struct hocket__listener *l)
 {
     close_one(l->spare);

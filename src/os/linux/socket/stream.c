@@ -1,14 +1,211 @@
-/* Lines both ways over one connected socket, in the loop. Both directions are bounded: who sends
- * lines that nobody takes is not read any more, and what the other side does not read fails to be
- * queued. A line is a view into the buffer until the next one is asked for. */
-
+/* Lines in both directions over one connected socket, in the loop. Both directions are bounded: it
+ * stops reading while nobody takes the lines, and refuses to queue more when the other side does not
+ * read. A line is a view into the buffer until the next call for one. */
 #include "os/socket.h"
 
-#include "base/buf.h"
-
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <unistd.h>
 
-#include "os/linux/socket/ends.h"
+#include "base/buf.h"
+#include "base/status.h"
+#include "base/system_names.h"
+#include "os/errors.h"
+
+/* Where a stream's bytes come from and go to: one socket, or this process's standard input and output, which
+ * may be sockets, pipes, terminals and files.
+ *
+ * Standard input and output stay blocking: their mode is shared with other processes, such as the terminal's shell. So
+ * an epoll set of their own reports when one can be read, and writes come in pieces that a pipe takes
+ * without waiting. A file is always ready, and in no set. None of this raises SIGPIPE. */
+
+struct hocket__ends {
+    int in, out;
+    int set; /* epoll; -1: one socket, that the loop watches itself */
+    bool in_is_file, out_is_file, in_is_socket, out_is_socket;
+    unsigned wanted; /* what the set watches */
+};
+
+enum { HOCKET__END_IN = 1, HOCKET__END_OUT = 2 };
+
+static void ends_of_socket(struct hocket__ends *e, int fd)
+{
+    *e = (struct hocket__ends){
+        .in = fd, .out = fd, .set = -1, .in_is_socket = true, .out_is_socket = true
+    };
+}
+
+/* ---- Standard input and output ---------------------------------------------- */
+
+/* A new descriptor for the file behind `fd`; `stand_in` takes its place. */
+static int take(int fd, int stand_in)
+{
+    int own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    if (own >= 0 && dup2(stand_in, fd) < 0) {
+        close(own);
+        return -1;
+    }
+    return own;
+}
+
+static void give_back(int own, int fd)
+{
+    if (own < 0)
+        return;
+    dup2(own, fd);
+    close(own);
+}
+
+static bool is_socket(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
+/* Whether it cannot be watched, since it is always ready. */
+static bool is_file(int set, int fd)
+{
+    struct epoll_event event = { .events = 0, .data.fd = fd };
+    if (epoll_ctl(set, EPOLL_CTL_ADD, fd, &event) != 0)
+        return errno == EPERM;
+    epoll_ctl(set, EPOLL_CTL_DEL, fd, NULL);
+    return false;
+}
+
+/* The set goes before the descriptors that are in it. */
+static void ends_close(struct hocket__ends *e)
+{
+    if (e->set >= 0) {
+        close(e->set);
+        give_back(e->in, STDIN_FILENO);
+        fflush(stdout); /* text that was printed meanwhile goes to the stand-in */
+        give_back(e->out, STDOUT_FILENO);
+    } else {
+        close(e->in);
+    }
+}
+
+/* Others take their place: a library's print would otherwise land in the
+ * middle of a line of the protocol, and the next file would get a free descriptor. */
+static int ends_take_stdio(struct hocket__ends *e, struct hocket_error *err)
+{
+    int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    *e = (struct hocket__ends){ .in = -1, .out = -1, .set = epoll_create1(EPOLL_CLOEXEC) };
+    if (nothing >= 0 && e->set >= 0)
+        e->in = take(STDIN_FILENO, nothing);
+    if (e->in >= 0)
+        e->out = take(STDOUT_FILENO, STDERR_FILENO);
+    int code = errno;
+    if (nothing >= 0)
+        close(nothing);
+    if (e->out < 0) {
+        ends_close(e);
+        return hocket__error(err, hocket__errno_status(code),
+            "cannot take standard input and output: %s", hocket__errno_text(code));
+    }
+    e->in_is_file = is_file(e->set, e->in);
+    e->out_is_file = is_file(e->set, e->out);
+    e->in_is_socket = is_socket(e->in);
+    e->out_is_socket = is_socket(e->out);
+    return 0;
+}
+
+/* ---- Watching --------------------------------------------------------------- */
+
+/* The descriptor for the loop to poll. */
+static int ends_fd(const struct hocket__ends *e)
+{
+    return e->set >= 0 ? e->set : e->in;
+}
+
+/* Removes an end that nobody wants from the set, which would report its end again and again. */
+static void watch_one(struct hocket__ends *e, int fd, unsigned bit, uint32_t events, unsigned what)
+{
+    struct epoll_event event = { .events = events, .data.u32 = bit };
+    if ((what & bit) && !(e->wanted & bit))
+        epoll_ctl(e->set, EPOLL_CTL_ADD, fd, &event);
+    if (!(what & bit) && (e->wanted & bit))
+        epoll_ctl(e->set, EPOLL_CTL_DEL, fd, NULL);
+}
+
+static void ends_watch(struct hocket__ends *e, unsigned what)
+{
+    if (e->in_is_file)
+        what &= ~(unsigned) HOCKET__END_IN;
+    if (e->out_is_file)
+        what &= ~(unsigned) HOCKET__END_OUT;
+    watch_one(e, e->in, HOCKET__END_IN, EPOLLIN, what);
+    watch_one(e, e->out, HOCKET__END_OUT, EPOLLOUT, what);
+    e->wanted = what;
+}
+
+/* For a set: sets the events to watch from now on, and returns the ready ones. */
+static unsigned ends_ready(const struct hocket__ends *e)
+{
+    struct epoll_event events[2];
+    unsigned ready = 0;
+    int n = epoll_wait(e->set, events, 2, 0);
+    for (int i = 0; i < n; i++)
+        ready |= events[i].data.u32;
+    return ready;
+}
+
+/* ---- Bytes ------------------------------------------------------------------ */
+
+static bool is_ready(int fd, short what)
+{
+    struct pollfd p = { .fd = fd, .events = what };
+    return poll(&p, 1, 0) > 0;
+}
+
+static ssize_t ends_read(const struct hocket__ends *e, char *to, size_t n)
+{
+    if (e->in_is_socket)
+        return recv(e->in, to, n, MSG_DONTWAIT);
+    if (!e->in_is_file && !is_ready(e->in, POLLIN)) {
+        errno = EAGAIN;
+        return -1;
+    }
+    return read(e->in, to, n);
+}
+
+/* As write; it takes a SIGPIPE that the write raised before it is delivered. */
+static ssize_t write_quietly(int fd, const char *from, size_t n)
+{
+    sigset_t pipe_signal, before, pending;
+    sigemptyset(&pipe_signal);
+    sigaddset(&pipe_signal, SIGPIPE);
+    sigpending(&pending);
+    pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
+    ssize_t written = write(fd, from, n);
+    int code = errno;
+    if (written < 0 && code == EPIPE && !sigismember(&pending, SIGPIPE))
+        sigtimedwait(&pipe_signal, NULL, &(struct timespec){ 0 });
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = code;
+    return written;
+}
+
+/* A pipe that is ready takes PIPE_BUF bytes at once. */
+static ssize_t ends_write(const struct hocket__ends *e, const char *from, size_t n)
+{
+    if (e->out_is_socket)
+        return send(e->out, from, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (!e->out_is_file && !is_ready(e->out, POLLOUT)) {
+        errno = EAGAIN;
+        return -1;
+    }
+    return write_quietly(e->out, from, n < PIPE_BUF ? n : PIPE_BUF);
+}
 
 #define READ_AT_ONCE  16384
 #define WRITE_AT_ONCE ((size_t) 256 << 10)
@@ -20,9 +217,9 @@ struct hocket__stream {
     size_t max_line, max_queue;
     struct hocket__buf in, out;
     size_t taken;  /* of `in`: lines that were handed out */
-    size_t looked; /* of `in`: where no line ends before */
+    size_t looked; /* of `in`: no line ends before this byte */
     size_t sent;   /* of `out` */
-    bool skips; /* a line that is too long goes alone, and not all that comes behind it as well */
+    bool skips;    /* drops a line that is too long, instead of ending the stream */
     bool skipping; /* … in the middle of one */
     bool ended;    /* nothing more comes */
     bool broken;   /* nothing more goes out */
@@ -34,7 +231,7 @@ struct hocket__stream {
 
 static void on_ready(uv_poll_t *poll, int status, int events);
 
-/* The end of the next line, where it is whole. What was looked at is not looked at again, however long it gets. */
+/* The end of the next line, if it is whole. No byte is searched twice, however long the line gets. */
 static const char *line_end(struct hocket__stream *s)
 {
     size_t from = s->looked > s->taken ? s->looked : s->taken;
@@ -48,21 +245,21 @@ static bool is_full(const struct hocket__stream *s)
     return s->in.len - s->taken > s->max_line;
 }
 
-/* Nothing is read beyond a line that is whole and not taken, so that a flood waits on its own side. */
+/* Reads nothing while a whole line waits, so that a flood waits on the other side. */
 static bool wants_more(struct hocket__stream *s)
 {
     return !s->ended && !is_full(s) && !line_end(s);
 }
 
-/* Waits for what there is room and need for.
- * Two pipes are watched by one descriptor (a set of epoll), and libuv knows only that it is
- * readable; what is ready in it is asked in on_ready. */
+/* Watches the directions that have room or bytes to send.
+ * One descriptor (an epoll set) watches two pipes, and libuv only learns that it is
+ * readable; on_ready asks which one is ready. */
 static void poll_for(struct hocket__stream *s)
 {
     bool more = wants_more(s), waits = !s->broken && hocket__stream_queued(s) > 0;
     int events = (more ? UV_READABLE : 0) | (waits ? UV_WRITABLE : 0);
     if (s->ends.set >= 0) {
-        hocket__ends_watch(&s->ends, (more ? HOCKET__END_IN : 0) | (waits ? HOCKET__END_OUT : 0));
+        ends_watch(&s->ends, (more ? HOCKET__END_IN : 0) | (waits ? HOCKET__END_OUT : 0));
         events = s->ends.wanted ? UV_READABLE : 0;
     }
     if (events)
@@ -74,7 +271,7 @@ static void poll_for(struct hocket__stream *s)
 static void read_some(struct hocket__stream *s)
 {
     char bytes[READ_AT_ONCE];
-    ssize_t n = hocket__ends_read(&s->ends, bytes, sizeof(bytes));
+    ssize_t n = ends_read(&s->ends, bytes, sizeof(bytes));
     if (n > 0)
         hocket__buf_add(&s->in, bytes, (size_t) n);
     else if (n == 0 || (errno != EAGAIN && errno != EINTR))
@@ -83,13 +280,13 @@ static void read_some(struct hocket__stream *s)
         s->ended = true;
 }
 
-/* At most so much in one turn: a reader as fast as we are would keep the loop here. */
+/* The most in one turn: a reader as fast as we are would keep the loop here. */
 static void send_some(struct hocket__stream *s)
 {
     size_t n = hocket__stream_queued(s), done = 0;
     ssize_t sent = 0;
     while (done < n && done < WRITE_AT_ONCE && sent >= 0) {
-        sent = hocket__ends_write(&s->ends, s->out.data + s->sent, n - done);
+        sent = ends_write(&s->ends, s->out.data + s->sent, n - done);
         if (sent > 0) {
             s->sent += (size_t) sent;
             done += (size_t) sent;
@@ -109,7 +306,7 @@ static void on_ready(uv_poll_t *poll, int status, int events)
     if (status < 0)
         s->ended = s->broken = true;
     if (s->ends.set >= 0) {
-        unsigned ready = hocket__ends_ready(&s->ends);
+        unsigned ready = ends_ready(&s->ends);
         events = (ready & HOCKET__END_IN ? UV_READABLE : 0)
                  | (ready & HOCKET__END_OUT ? UV_WRITABLE : 0);
     }
@@ -129,11 +326,11 @@ static int new_stream(uv_loop_t *loop, const struct hocket_allocator *a, struct 
 {
     struct hocket__stream *s = hocket__zero(a, sizeof(*s));
     int rc = s ? 0 : hocket__error_nomem(err);
-    if (s && uv_poll_init(loop, &s->poll, hocket__ends_fd(ends)) < 0)
+    if (s && uv_poll_init(loop, &s->poll, ends_fd(ends)) < 0)
         rc = hocket__error(err, HOCKET_ELIMIT, "the event loop takes no further descriptor");
     if (rc < 0) {
         hocket__free(a, s, sizeof(*s));
-        hocket__ends_close(ends);
+        ends_close(ends);
         return rc;
     }
     s->a = a;
@@ -157,7 +354,7 @@ int hocket__stream_new(uv_loop_t *loop, const struct hocket_allocator *a, int fd
     void (*on_news)(void *ud), void *ud, struct hocket__stream **out, struct hocket_error *err)
 {
     struct hocket__ends ends;
-    hocket__ends_of_socket(&ends, fd);
+    ends_of_socket(&ends, fd);
     int rc = new_stream(loop, a, &ends, HOCKET__LINE_MAX, HOCKET__QUEUE_MAX, out, err);
     if (rc < 0)
         return rc;
@@ -172,7 +369,7 @@ int hocket__stream_stdio(uv_loop_t *loop, const struct hocket_allocator *a, size
     struct hocket_error *err)
 {
     struct hocket__ends ends;
-    int rc = hocket__ends_take_stdio(&ends, err);
+    int rc = ends_take_stdio(&ends, err);
     if (rc == 0)
         rc = new_stream(loop, a, &ends, max_line, max_queue, out, err);
     if (rc < 0)
@@ -182,7 +379,7 @@ int hocket__stream_stdio(uv_loop_t *loop, const struct hocket_allocator *a, size
     return 0;
 }
 
-/* What was handed out before goes, once that is worth the move; and with a long line the memory that it has taken. */
+/* Drops lines that were handed out, once that is worth the move, and the memory of a long line with it. */
 static void forget_taken(struct hocket__stream *s)
 {
     if (s->taken == 0 || (s->taken < s->in.len && s->taken < READ_AT_ONCE))
@@ -194,7 +391,7 @@ static void forget_taken(struct hocket__stream *s)
         hocket__buf_shrink(&s->in);
 }
 
-/* Drops what there is of a line that is too long; whether its end was in it. */
+/* Drops the bytes so far of a line that is too long. Whether its end was among them. */
 static bool skip(struct hocket__stream *s)
 {
     const char *end = line_end(s);
@@ -203,7 +400,7 @@ static bool skip(struct hocket__stream *s)
     return end != NULL;
 }
 
-/* A file is read here: nobody tells that there is more of it. */
+/* A file is read here: no event reports more bytes of it. */
 static bool find_line(struct hocket__stream *s)
 {
     while (s->ends.in_is_file && wants_more(s))
@@ -291,5 +488,5 @@ void hocket__stream_close(struct hocket__stream *s, void (*closed)(void *ud), vo
     s->closed = closed;
     s->closed_ud = ud;
     uv_close((uv_handle_t *) &s->poll, on_closed);
-    hocket__ends_close(&s->ends);
+    ends_close(&s->ends);
 }

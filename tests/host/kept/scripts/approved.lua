@@ -6,5 +6,6 @@ if seconds then
   local word, err = hocket.ask("Which word?", { timeout = tonumber(seconds) })
   return word or err.code
 end
-local post = hocket.tool { name = "post", description = "Posts.", effects = { "write" }, parameters = { type = "object" }, run = function() return "posted" end }
+local post = hocket.tool { name = "post", description = "Posts.", effects = { "write" },
+  parameters = { type = "object", properties = { to = { type = "integer" } } }, run = function() return "posted" end }
 return assert(hocket.run(hocket.agent { name = "poster", prompt = "You post.", tools = { post } }, "call post {}\nsay said")).text

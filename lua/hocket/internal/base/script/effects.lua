@@ -1,5 +1,5 @@
---- Requests and programs of scripts that change the world: where a process has ended in the middle of one nobody knows whether it
---- was done, and it is not done again unless whoever asks for it says that it may be.
+--- Requests and programs of scripts that change the world. If a process ended in the middle of one, nobody knows whether it was
+--- done. It is repeated only if the script declares that this is safe.
 ---
 ---     GET, HEAD, OPTIONS   ──> made again
 ---     `idempotent = true`  ──> made again, begun when it is stored that it is

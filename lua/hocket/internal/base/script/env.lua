@@ -133,7 +133,7 @@ end
 
 -- ---- Chance -----------------------------------------------------------------------------------------
 -- math.random and math.randomseed of a run that is kept. Before it is seeded its numbers are the run's own; behind
--- math.randomseed(n) they are those that Lua gives for that seed, in every run and in every life of one.
+-- math.randomseed(n) they are the ones that Lua gives for that seed, in every run and in every life of one.
 
 -- Lua's generator, xoshiro256**.
 local function next_of(s)

@@ -85,6 +85,15 @@ function script.may_run(path, text)
   return guard(path, text)
 end
 
+-- The globals of a script for which nobody names any; nil: the state's.
+local own_env = function() return nil end
+
+--- Hands in who knows those of the run whose code runs.
+---@param fn fun(): table?
+function script.set_env(fn)
+  own_env = fn
+end
+
 --- Compiles a script's text by its file's ending.
 ---@param text string
 ---@param path string For messages, and for the ending.
@@ -94,6 +103,7 @@ end
 function script.compile(text, path, env)
   local admitted, refused = guard(path, text)
   if not admitted then return nil, refused end
+  env = env or own_env()
   local ending = ending_of(path)
   local loader = ending and ending ~= "lua" and ending ~= "md" and loaders[ending]
   if type(loader) ~= "function" then return compile(text, path, env) end
@@ -105,7 +115,7 @@ function script.compile(text, path, env)
   return chunk
 end
 
---- The main script of a directory, or another one that is found by its name alone.
+--- The main script of a directory, or another one found by its name alone.
 ---@param dir string
 ---@param name string "main"
 ---@return string? path
@@ -128,7 +138,7 @@ function script.module_files(name)
   return list
 end
 
--- The file of a module in another language, beside where Lua is looked for.
+-- The file of a module in another language, beside where Lua is searched for.
 local function search(name)
   local looked = {}
   for template in package.path:gmatch "[^;]+" do

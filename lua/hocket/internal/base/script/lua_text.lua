@@ -17,7 +17,7 @@ function lua_text.skip(text, at)
     local _, stop = text:find("]" .. level .. "]", at + dashes, true)
     return (stop or #text) + 1
   end
-  if dashes > 0 then return (text:find("\n", at, true) or #text) + 1 end
+  if dashes > 0 then return (text:find("[\n\r]", at) or #text) + 1 end
   local quote = text:match("^[\"']", at)
   if not quote then return nil end
   local stop = at + 1
@@ -33,7 +33,7 @@ local function token_at(text, at)
   local word = text:match("^[%a_][%w_]*", at)
   if word then return keywords[word] and "keyword" or "name", word, at + #word end
   if text:find("^%.?%d", at) then
-    local number = text:match("^0[xX][%x.]*[pP]?[+-]?%x*", at) or text:match("^[%d.]+[eE][+-]?%d+", at) or text:match("^[%d.]+", at)
+    local number = text:match("^0[xX][%x.]*[pP][+-]?%x*", at) or text:match("^0[xX][%x.]*", at) or text:match("^[%d.]+[eE][+-]?%d+", at) or text:match("^[%d.]+", at)
     return "number", number, at + #number
   end
   local behind = lua_text.skip(text, at)

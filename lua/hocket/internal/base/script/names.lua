@@ -1,4 +1,4 @@
---- Names that scripts give to something: what there is of them here, and by run what its own script has registered. That goes before: another
+--- Names that scripts give to something: what exists of them here, and by run what its own script has registered. That goes before: another
 --- run that is at work beside it may have given the same name to something else.
 local fiber = require "hocket.internal.core.fiber"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
@@ -16,7 +16,7 @@ local function current()
   return context and context.run
 end
 
----@param shared? table<string, any> Those that there are in the beginning.
+---@param shared? table<string, any> The ones that there are in the beginning.
 ---@return hocket.Names
 function names.new(shared)
   return setmetatable({ shared = shared or {}, of_runs = setmetatable({}, { __mode = "k" }) }, Names)

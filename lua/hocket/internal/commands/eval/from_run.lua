@@ -1,6 +1,6 @@
---- `hocket eval --from RUN|RECORDING|FOLDER`: cases made of a run that was kept, of a recording, or of all recordings of a folder, as
---- YAML that is to be edited: target and input, what people answered, which tools were called, how the answer begins, and twice of what
---- was used. Those of recordings are played from them.
+--- `hocket eval --from RUN|RECORDING|FOLDER`: makes cases from a durable run, a recording, or all recordings of a folder, as YAML to
+--- edit. A case has the target and input, people's answers, the called tools, the beginning of the answer, and twice the used amounts
+--- as limits. Cases of a recording are played from it.
 local fs = require "hocket.internal.core.fs"
 local json = require "hocket.json"
 local recorded = require "hocket.internal.runner.recorded"

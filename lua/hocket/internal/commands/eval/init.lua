@@ -1,4 +1,4 @@
---- `hocket eval`: cases, each run so many times with each model, and what came of it (docs/eval.md).
+--- `hocket eval`: cases, each run so many times with each model, and what came of it (docs/guides/evaluation.md).
 ---
 ---     read, chosen, checked ──> run, side by side ──> report ──> beside a baseline ──> --json, --junit, --save
 local agents = require "hocket.agent"
@@ -175,7 +175,7 @@ end
 local function listen(journal, id, eval)
   local run = runs.new { journal = journal, id = id, options = {} }
   run.answer = function(_, question)
-    if question ~= "stop" then return nil, { code = "not_found", message = "an evaluation hears of 'stop' alone" } end
+    if question ~= "stop" then return nil, { code = "not_found", message = "only 'stop' can be sent to an evaluation" } end
     eval:stop()
     return true
   end

@@ -14,7 +14,7 @@ local system = require "hocket.internal.core.system"
 
 local announced = {}
 
---- Seconds between two times, after which one that is silent is lost, and for which one that was lost is shown.
+--- Seconds between two times, after which one silent is lost, and for which one that was lost is shown.
 local BEAT, SILENT, SHOWN = 20, 60, 3600
 --- Seconds that the end may take: the store may be away.
 local FAREWELL = 1
@@ -27,7 +27,7 @@ local function put(self)
   return store.item_put { kind = "worker", id = self.id, expected = -1, json = json.encode(self.told), due_ms = math.floor((system.wall() + SILENT) * 1000) }
 end
 
--- Those that were lost long ago: by the store's clock, as this process's may be hours off, and theirs, too.
+-- The ones that were lost long ago: by the store's clock, as this process's may be hours off, and theirs, too.
 local function sweep()
   for _, one in ipairs(store.items "worker" or {}) do
     if one.at_ms + (SILENT + SHOWN) * 1000 < one.now_ms then store.item_del("worker", one.id, one.version) end

@@ -6,7 +6,7 @@ local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
 local timezone = require "hocket.internal.base.timezone"
 
---- Runs that may wait for it: those that are queued look by themselves when they go on.
+--- Runs that may wait for it: the ones that are queued look by themselves when they go on.
 local OPEN = { "running", "waiting", "parked" }
 
 local words = {}
@@ -82,7 +82,7 @@ end
 -- ---- Who waits for it ---------------------------------------------------------------------------------
 
 -- They look again: one of a worker's is queued by that, and a process that has one hears it. One that nobody has looks when
--- somebody goes on with it.
+-- somebody continues with it.
 local function tell(row)
   if not row.owner and not row.pool then return true end
   local ok, err = origin.put(row.id, "look " .. system.run_id(), '{"wish":"look"}')
@@ -170,7 +170,7 @@ function words.list()
   return { projects = all, text = #lines > 0 and table.concat(lines, "\n") or "no project has a budget (hocket budget set NAME --cost USD)" }
 end
 
--- What was used today stays counted, for one that is set again.
+-- What was used today stays counted, for one set again.
 function words.rm(args)
   local ok, err = store.item_del("project", args.project)
   if ok then ok, err = tell_changed(args.project, "removed") end

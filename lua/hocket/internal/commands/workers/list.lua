@@ -7,7 +7,7 @@ local stored = require "hocket.internal.commands.stored"
 --- Runs of what waits for whom, at most.
 local BLOCKED = 200
 
---- Milliseconds after which one that is silent is lost.
+--- Milliseconds after which one silent is lost.
 local SILENT = 60000
 
 local WHATS = { "queued", "later", "running", "waiting", "parked" }
@@ -103,7 +103,7 @@ end
 
 -- ---- What waits for whom --------------------------------------------------------------------------------
 
--- The run that is waited for, where it is one.
+-- The run that is awaited, where it is one.
 local function called(open)
   return open.kind == "run" and type(open.child) == "string" and open.child or open.kind == "signal" and tostring(open.name):match "^run (%w+)$" or nil
 end

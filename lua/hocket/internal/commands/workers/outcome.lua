@@ -1,5 +1,5 @@
 --- What a run of the store came to, as `hocket run --json` has it: a worker's keeps that as a file of its own; of others the records tell
---- what there is. Those have no `tree`, no `sources`, no `made`, and no `document` where there was one.
+--- what exists. Those have no `tree`, no `sources`, no `made`, and no `document` where there was one.
 local isotime = require "hocket.internal.base.isotime"
 local json = require "hocket.json"
 local ended = require "hocket.internal.run.ended"

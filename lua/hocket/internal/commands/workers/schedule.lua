@@ -3,6 +3,7 @@ local check = require "hocket.internal.commands.check"
 local cron = require "hocket.internal.schedule.cron"
 local isotime = require "hocket.internal.base.isotime"
 local json = require "hocket.json"
+local ping = require "hocket.internal.base.lazy" "hocket.internal.serve.ping"
 local schedules = require "hocket.internal.schedule.schedules"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
 local sources = require "hocket.internal.base.sources"
@@ -82,11 +83,18 @@ local function check_webhook(url)
   return failure("invalid", "--webhook %s: expected an address that begins with http:// or https://", shown(url))
 end
 
+local function check_ping(url)
+  if url == nil then return true end
+  local address, wrong = ping.read(url)
+  if address then return true end
+  return failure("invalid", "--ping %s: %s", shown(url), wrong)
+end
+
 -- When it is to run, and what else is no run's.
 local function read(args)
   local times, err = cron.parse(args.cron)
   if not times then return nil, err end
-  local spec = { cron = args.cron, tz = args.tz, webhook = args.webhook }
+  local spec = { cron = args.cron, tz = args.tz, webhook = args.webhook, ping = args.ping }
   local zone, ok
   if not spec.tz then spec.tz, err = timezone.here() end
   if not spec.tz then return nil, err end
@@ -99,6 +107,7 @@ local function read(args)
   spec.until_ms, err = read_until(args["until"], zone)
   if err then return nil, err end
   ok, err = check_webhook(args.webhook)
+  if ok then ok, err = check_ping(args.ping) end
   return ok and spec, err
 end
 
@@ -119,14 +128,14 @@ local function described(one)
   local spec = one.spec
   local last = spec.last and { run = spec.last.run, planned_ms = spec.last.planned_ms, state = state_of(spec.last) }
   return { name = one.name, cron = spec.cron, tz = spec.tz, target = spec.target, input = spec.input, pool = spec.pool, project = spec.project,
-    missed = spec.missed, overlap = spec.overlap, until_ms = spec.until_ms, webhook = spec.webhook and shown(spec.webhook), paused = spec.paused or false,
+    missed = spec.missed, overlap = spec.overlap, until_ms = spec.until_ms, webhook = spec.webhook and shown(spec.webhook), ping = spec.ping, paused = spec.paused or false,
     next_ms = not spec.problem and spec.next_ms or json.null, last = last or json.null, problem = spec.problem,
     fired = spec.fired or 0, failed = spec.failed or 0, skipped = spec.skipped or 0, untold = spec.untold or 0 }
 end
 
 -- What is not said of it, or cannot be read.
 local function with_nulls(d)
-  for _, key in ipairs { "cron", "tz", "target", "input", "pool", "project", "missed", "overlap", "until_ms", "webhook", "problem" } do
+  for _, key in ipairs { "cron", "tz", "target", "input", "pool", "project", "missed", "overlap", "until_ms", "webhook", "ping", "problem" } do
     if d[key] == nil then d[key] = json.null end
   end
   return d
@@ -170,6 +179,7 @@ local function whole(one)
   if d.missed then add("missed", ("%s  overlap: %s"):format(d.missed, d.overlap)) end
   if d.until_ms then add("until", time(d.until_ms, zone)) end
   if d.webhook then add("webhook", d.webhook .. (d.untold > 0 and ("  (never told of %d failures)"):format(d.untold) or "")) end
+  if d.ping then add("ping", d.ping) end
   add("runs", ("%d, of which %d failed; %d left out"):format(d.fired, d.failed, d.skipped))
   d.text = table.concat(lines, "\n")
   return with_nulls(d)
@@ -275,7 +285,7 @@ function words.run(args)
 end
 
 ---@async
----@param args {word: string, name?: string, cron?: string, target?: string, input?: string, options?: table, tz?: string, missed?: string, overlap?: string, until?: string, webhook?: string, pool?: string, project?: string, replace?: boolean}
+---@param args {word: string, name?: string, cron?: string, target?: string, input?: string, options?: table, tz?: string, missed?: string, overlap?: string, until?: string, webhook?: string, ping?: string, pool?: string, project?: string, replace?: boolean}
 return function(args)
   local word = words[args.word]
   if not store.is_shared() then return failure("unsupported", "a schedule in this store would be gone with this command: name a file or a database (--store)") end

@@ -1,9 +1,10 @@
---- `hocket work`: does the runs that were submitted, as many at once as it may; and those that other workers have lost.
+--- `hocket work`: does the runs that were submitted, as many at once as it may; and the ones that other workers have lost.
 ---
 ---     take_several ──> files, log of each ──> it goes on, as with `hocket resume` ──> its end is in the store
 ---         └─ none is due: half a second, or until the store tells of something new
 ---
----     the store is away ──> it is waited for, from the beginning on
+---     it has no limit ──> run_unlimited, when a model is asked the first time
+---     the store is away ──> it is awaited, from the beginning on
 ---     run:answer("shutdown", seconds) ──> nothing more is taken; what is under way ends within so many seconds, and is kept;
 ---                                         then each run is given back, for another worker
 local announced = require "hocket.internal.commands.workers.announced"
@@ -19,15 +20,16 @@ local rule_check = require "hocket.internal.session.rule_check"
 local runs = require "hocket.internal.run.run"
 local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
+local unlimited = require "hocket.internal.agents.unlimited"
 local wire = require "hocket.internal.pool.wire"
 
 --- Seconds between two looks for work, and while the store is away.
 local LOOK, AWAY = 0.5, 1
---- Seconds after which it is told that the store is waited for in the beginning.
+--- Seconds after which the worker reports that it waits for the store in the beginning.
 local SLOW = 3
---- Seconds, after all that, for runs to end, and for the store to say what became of them.
+--- Seconds, after all of that, for runs to end, and for the store to say what became of them.
 local ENDS, FAREWELL = 2, 1
---- Seconds without work for one who could not go on with a run: others may, and have the first go at what is queued.
+--- Seconds without work for one who could not continue with a run: others may, and have the first go at what is queued.
 local PAUSE = 1
 --- Entries that each life of a run appends by itself; seconds after which a suspect is taken for harmless.
 local OWN, PROOF = 2, 30
@@ -55,7 +57,7 @@ end
 
 -- One that two workers were lost with may take this one along, too, and what is at work beside it: until it has got further it
 -- is the last that is taken. So of many that were lost together the one that did it is found, and the others are not blamed.
--- After one loss they are not held up: machines fail, and all that was lost with them is to go on at once.
+-- After one loss they are not held up: machines fail, and everything that was lost with them is to go on at once.
 local function prove(self)
   local one = self.suspect
   store.changed(LOOK)
@@ -77,12 +79,13 @@ local function begin(self, row)
     put_off = stored.put_off(row) ~= nil or nil })
 end
 
--- Of one that did not end well: "failed"; "put_off": it is not over, this worker could not go on with it, and another one may;
+-- Of one that did not end well: "failed"; "put_off": it is not over, this worker could not continue with it, and another one may;
 -- "lost": another one has it. "given_back", as this worker ends.
 local function outcome(self, one, code)
   if code == "parked" and self.stopping then return "given_back" end
-  if code == "ok" or code == "parked" or code == "cancelled" then return nil end
+  if code == "ok" or code == "cancelled" then return nil end
   local row = store.find(one.id)
+  if code == "parked" then return row and row.state ~= "queued" and row.state or nil end
   if not row or row.state == "failed" then return "failed" end
   return stored.put_off(row) and "put_off" or "lost"
 end
@@ -110,14 +113,14 @@ end
 
 -- It is said once that the store is away, and once that it is back.
 local function note_store(self, err)
-  local away = err and err.message
+  local away = err and err.message or nil
   if (away ~= nil) == (self.away ~= nil) then return end
   self.away = away
   self:tell(away and "store_away" or "store_back", { message = away })
 end
 
--- Where little is queued it is taken one by one, so that who else has room gets as much of it. Who has got all that he asked for asks
--- for twice as many then: each question is a transaction of the store.
+-- Where little is queued it is taken one by one, so that other workers with room get as much. A worker that got all it asked for asks
+-- for twice as many next: each question is a transaction of the store.
 local function take_some(self)
   local most = math.min(self.asks, self.max - self.n, MOST)
   local rows, err = store.take_several(self.pools, most)
@@ -222,7 +225,7 @@ local function until_stopped(self, fn)
   if not self.stopping then return at_work:wait() end
 end
 
--- One that is away is waited for, from the beginning on; one that cannot be used is said at once.
+-- One away is awaited, from the beginning on; one that cannot be used is said at once.
 local function reach(self)
   store.patient()
   local slow = fiber.spawn(function()
@@ -243,6 +246,7 @@ return function(args, journal, id)
     options = json.encode { interactive = false, park = true, consent = true, trust = args.trust == true } }
   local run = runs.new { journal = journal, id = id, options = {} }
   function self:tell(kind, what) run:emit(kind, what) end
+  function unlimited.on_warning(of, message) self:tell("run_unlimited", { id = of, message = message }) end
   hear_program(self, run)
   require "hocket.internal.runner.builtins" -- the tools that rules name
   local wrong = rule_check.early {}

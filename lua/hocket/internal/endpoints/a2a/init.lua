@@ -1,4 +1,4 @@
---- A2A: agents for agents of others. A card for each agent; JSON-RPC at POST /a2a/NAME (1.0, and 0.3 for those who say no version), REST below it.
+--- A2A: agents for agents of others. A card for each agent; JSON-RPC at POST /a2a/NAME (1.0, and 0.3 for the ones who say no version), REST below it.
 ---
 ---     GET /a2a/NAME/.well-known/agent-card.json        who it is; of the first that is offered also at /.well-known/agent-card.json
 ---     SendMessage, SendStreamingMessage ──> a task     GetTask, ListTasks, CancelTask, SubscribeToTask (methods.lua)

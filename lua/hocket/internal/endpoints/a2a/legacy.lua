@@ -88,7 +88,7 @@ local function each(list, fn)
 end
 
 local function task_to(task)
-  return { kind = "task", id = task.id, contextId = task.contextId, status = status_to(task.status), artifacts = each(task.artifacts, artifact_to), history = each(task.history, message_to) }
+  return { kind = "task", id = task.id, contextId = task.contextId, status = status_to(task.status), artifacts = each(task.artifacts, artifact_to), history = each(task.history, message_to), metadata = task.metadata }
 end
 
 local last = { ["completed"] = true, ["failed"] = true, ["canceled"] = true, ["rejected"] = true, ["input-required"] = true }
@@ -100,7 +100,7 @@ function legacy.result(result)
   local update, made = result.statusUpdate, result.artifactUpdate
   if update then
     local status = status_to(update.status)
-    return { kind = "status-update", taskId = update.taskId, contextId = update.contextId, status = status, final = last[status.state] == true }
+    return { kind = "status-update", taskId = update.taskId, contextId = update.contextId, status = status, final = last[status.state] == true, metadata = update.metadata }
   elseif made then
     return { kind = "artifact-update", taskId = made.taskId, contextId = made.contextId, artifact = artifact_to(made.artifact), append = made.append, lastChunk = made.lastChunk }
   end

@@ -1,9 +1,9 @@
 --- Tasks of A2A: what one message to an agent has come to, for all who look at it. A context is a conversation (a run), a task one turn of it.
 ---
 ---     SUBMITTED ──> WORKING ──> COMPLETED | FAILED | REJECTED (refused) | CANCELED
----                      └──> INPUT_REQUIRED (a question, leave to call a tool) ──message with the task's id──> WORKING
+---                      └──> INPUT_REQUIRED (a question, permission to call a tool) ──message with the task's id──> WORKING
 ---
---- A task goes on when its client goes away. Everybody who looks at it is told the same, in the same order.
+--- A task goes on when its client goes away. Everybody who looks at it gets the same, in the same order.
 local ending = require "hocket.internal.base.ending"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
@@ -46,6 +46,11 @@ local function status_of(self)
   return { state = "TASK_STATE_" .. self.state, message = self.message, timestamp = timestamp(self.changed) }
 end
 
+-- How it ended, for whoever has to know more than the state.
+local function metadata_of(self)
+  return self.ending and { hocket = { finish = self.finish, ending = self.ending.name } } or nil
+end
+
 --- As the protocol has it.
 ---@param most? integer Messages of its history; nil: all.
 ---@param artifacts? boolean false: without what it has made.
@@ -56,7 +61,7 @@ function Task:object(most, artifacts)
   local made = self.text ~= "" and artifacts ~= false and json.array { { artifactId = "answer", name = "answer", parts = json.array { { text = self.text } } } } or nil
   return {
     id = self.id, contextId = self.context, status = status_of(self), artifacts = made, history = #history > 0 and history or nil,
-    metadata = self.ending and { hocket = { finish = self.finish, ending = self.ending.name } } or nil,
+    metadata = metadata_of(self),
   }
 end
 
@@ -73,11 +78,11 @@ end
 local function set_state(self, state, text)
   self.state, self.changed = state, os.time()
   self.message = text and { messageId = ("%s-%d"):format(self.id, #self.history), role = "ROLE_AGENT", taskId = self.id, contextId = self.context, parts = json.array { { text = text } } } or nil
-  tell(self, { statusUpdate = { taskId = self.id, contextId = self.context, status = status_of(self) } })
+  tell(self, { statusUpdate = { taskId = self.id, contextId = self.context, status = status_of(self), metadata = metadata_of(self) } })
   for waiting in pairs(self.waiting) do waiting:wake() end
 end
 
---- What is told of it from now on, until it is over or waits for its person: `for piece in task:pieces() do`.
+--- What the task reports from now on, until it is over or waits for its person: `for piece in task:pieces() do`.
 ---@async
 ---@return fun(): table?
 function Task:pieces()
@@ -133,9 +138,9 @@ function ends.finished(self, piece)
   local rest = self.turn:rest(piece.text)
   self.aside = self.aside or rest and rest.gap
   append(self, rest and rest.text or "", true)
-  if not piece.cut then return set_state(self, piece.ending.a2a) end
-  self.ending, self.finish = piece.ending, piece.finish
-  set_state(self, piece.ending.a2a, piece.cut.message)
+  local state = piece.ending.a2a
+  if state ~= "COMPLETED" then self.ending, self.finish = piece.ending, piece.finish end
+  set_state(self, state, piece.cut and piece.cut.message)
 end
 
 function ends.failed(self, piece)
@@ -202,7 +207,7 @@ local function forget_oldest(self)
   end
 end
 
---- Adds one that is going to work at a turn of a context.
+--- Adds one going to work at a turn of a context.
 ---@param agent string
 ---@param context string
 ---@param message table The client's.

@@ -4,8 +4,8 @@
 ---     GET …/events             server-sent events: each record has its number as id, so that a client that comes again
 ---                              with Last-Event-ID (or ?after=N) misses none and hears none twice
 ---
---- Events without a name are records. `delta` is text as it is streamed (?deltas=1), which is no record; `resync`: some records are nowhere any
---- more, and a client begins again with a snapshot; `end`: the run has ended, and nothing comes any more.
+--- Events without a name are records. `delta` is streamed text (?deltas=1), which is no record. `resync`: some records are gone, and the client
+--- begins again with a snapshot. `end`: the run has ended, and no event follows.
 local fiber = require "hocket.internal.core.fiber"
 local records = require "hocket.internal.endpoints.records"
 local responses = require "hocket.internal.endpoints.response"
@@ -115,7 +115,7 @@ local function events(server, request, response)
   reader, err = records.open(server, one.id, { after = after, deltas = request.query.deltas == "1" })
   if not reader then return response:fail(err) end
   local line, seq
-  if given and is_over(one) then -- who has heard all and comes again is told to stop
+  if given and is_over(one) then -- who has heard all and comes again is asked to stop
     line, seq = reader:next(0)
     if not line then return response:send(204) end
   end

@@ -2,7 +2,7 @@
 --- made when it is asked for:
 ---
 ---     goes on here     the agent's conversation, as long as it is at work
----     else             the run again, from its log, with nobody asked; what the last one of these held is kept for the next question
+---     else             the run again, from its log, with nobody asked; what the last one held is kept for the next question
 local api_runs = require "hocket.internal.endpoints.api.runs"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
@@ -20,7 +20,7 @@ local function not_found(message, ...)
   return nil, { code = "not_found", message = message:format(...) }
 end
 
--- One replay at a time: each is a run, and holds all that its agents were told.
+-- One replay at a time: each is a run, and holds everything that its agents were told.
 local function take_turn(self)
   while self.busy do fiber.sleep(0.02) end
   self.busy = true

@@ -1,4 +1,4 @@
---- /api/runs: what there is, and what can be begun, forked, gone on with and removed.
+--- /api/runs: what exists, and what can be begun, forked, gone on with and removed.
 local callers = require "hocket.internal.endpoints.caller"
 local content = require "hocket.internal.endpoints.content"
 local ended = require "hocket.internal.run.ended"
@@ -15,7 +15,7 @@ local truncate = require "hocket.internal.base.truncate"
 
 local api_runs = {}
 
---- The newest runs, among which one with a key is looked for.
+--- The newest runs, among which one with a key is searched for.
 local RECENT = 500
 --- Runs of one page of a search; of one search, after which who searches comes again.
 local SEARCHED, MOST_SEARCHED = 200, 5000
@@ -24,7 +24,7 @@ local function invalid(message, ...)
   return nil, { code = "invalid", message = message:format(...) }
 end
 
--- ---- What is told of a run ---------------------------------------------------------------------------
+-- ---- What is reported of a run ---------------------------------------------------------------------------
 
 local kinds = { q = "question", a = "approval", i = "input" }
 
@@ -33,7 +33,7 @@ local function waits_for(run)
   local list = json.array {}
   for i, one in ipairs(run:waits()) do
     list[i] = { id = one.id, kind = kinds[one.id:sub(1, 1)] or one.kind, agent = one.agent, questions = one.questions,
-      tool = one.tool, arguments = one.arguments, reason = one.reason, always = one.always, change = one.change }
+      tool = one.tool, arguments = one.arguments, schema = one.schema, reason = one.reason, always = one.always, change = one.change }
   end
   return list
 end
@@ -168,7 +168,7 @@ local allowed = {
   model = is_model, models = function(v) return is_texts(v) end, variables = is_texts, budget = is_budget,
   max_turns = function(v) return math.type(v) == "integer" and v >= 1 and v <= 1000000 end,
   timeout = function(v) return is_amount(v) and v > 0 end, priority = function(v) return math.type(v) == "integer" and v >= -100 and v <= 100 end,
-  user = is_text, conversation = is_flag, interactive = is_flag, deltas = is_flag,
+  user = is_text, mode = function(v) return v == "plan" or v == "act" end, conversation = is_flag, interactive = is_flag, deltas = is_flag,
 }
 
 local function read_options(given)

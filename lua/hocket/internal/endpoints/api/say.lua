@@ -1,11 +1,13 @@
 --- /api: what can be said to a run, and what all of them wait for.
 ---
---- To a run that goes on here it is said at once. For one that goes on in another process, or in none, it is put into the store; one that
---- nobody has is gone on with here, so that what a person answers days later does what it would have done.
+--- A run in this process receives the message at once. For a run in another process, or in none, it goes into the store. This server
+--- resumes a run that nobody has, so a person's answer works days later, too.
 local answer = require "hocket.internal.commands.answer"
 local api_runs = require "hocket.internal.endpoints.api.runs"
 local cancel_run = require("hocket.internal.run.cancel").run
+local decision = require "hocket.internal.run.decision"
 local json = require "hocket.json"
+local link_answer = require "hocket.internal.endpoints.api.link_answer"
 local say = require "hocket.internal.commands.say"
 local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
@@ -33,7 +35,7 @@ local function fields(request, wanted)
   return body
 end
 
--- A run that goes on here, or nil and its row in the store; of those that the caller may have go on, change or end. `right`: answering
+-- A run that goes on here, or nil and its row in the store; of the ones that the caller may have go on, change or end. `right`: answering
 -- is not continuing.
 local function find(server, id, right)
   right = right or "may_continue"
@@ -47,7 +49,7 @@ local function find(server, id, right)
   return nil, row
 end
 
--- Goes on with a run that nobody has, unless a worker does, or whoever asks may not: then it goes on with whoever continues it.
+-- Continues with a run that nobody has, unless a worker does, or whoever asks may not: then it continues with whoever continues it.
 local function go_on(server, row)
   if row.owner or row.pool or not server.desk:may_continue(row) then return true, nil, false end
   local run, err = server.desk:resume(row.id)
@@ -68,6 +70,9 @@ local function say_answer(server, id, question, text)
   if text == "" then return invalid "an answer has at least one letter" end
   local run, row, err = find(server, id, "may_answer")
   if err then return nil, err end
+  if not decision.is_plain(question, text) and not server.desk:may_continue(run or row) then
+    return nil, { code = "denied", message = "this token may allow or deny the call; other arguments, and 'always', need the scope 'manage'" }
+  end
   if not run then return by_store(server, row, answer, { id = row.id, question = question, text = text }) end
   if not run:begun() then return nil, { code = "state", message = ("the run %s has ended"):format(id) } end
   local ok, wrong = run:answer(question, text)
@@ -78,7 +83,9 @@ end
 local function post_answer(server, request)
   local body, err = fields(request, { { "question", "string", true }, { "text", "string", true } })
   if not body then return nil, err end
-  return say_answer(server, request.params.id, body.question, body.text)
+  local link, id = request.caller and request.caller.link, request.params.id
+  if not link then return say_answer(server, id, body.question, body.text) end
+  return link_answer.say(server, link, body, id, function() return say_answer(server, id, body.question, body.text) end)
 end
 
 -- To a conversation its next input, and else to an agent at work.
@@ -123,7 +130,7 @@ end
 
 local function change(run, request)
   local body, err = fields(request, { { "model", "string" }, { "max_turns", "number" }, { "timeout", "number" }, { "priority", "number" },
-    { "reload", "boolean" }, { "compact", "boolean" }, { "clear", "boolean" } })
+    { "mode", "string" }, { "reload", "boolean" }, { "compact", "boolean" }, { "clear", "boolean" } })
   if not body then return nil, err end
   return run:change(body)
 end
@@ -137,7 +144,7 @@ local function cancel_in_store(row)
 end
 
 -- A run that nobody has is cancelled by taking it up: only its owner may write its end. One of another process hears it there, and a
--- worker's has more to it: those that it has called.
+-- worker's has more to it: the ones that it has called.
 local function cancel(server, request)
   local run, row, err = find(server, request.params.id)
   if err then return nil, err end
@@ -169,8 +176,9 @@ local function add_all(list, one)
   end
 end
 
--- Of the store those that nobody has here, newest first.
-local function inbox(server, _, response)
+-- Of the store the ones that nobody has here, newest first.
+local function inbox(server, request, response)
+  if request.caller and request.caller.link then return link_answer.show(server, request.caller.link, response) end
   local list, before = json.array {}, nil
   for _, run in ipairs(server.desk:all()) do
     if server.desk:may_answer(run) then add_all(list, api_runs.of_desk(run, true)) end

@@ -1,4 +1,4 @@
---- Answers that are at hand: as they were told, and those that are worked at in the background.
+--- Answers that are at hand: as they were told, and the ones that are worked at in the background.
 local json = require "hocket.json"
 local past = require "hocket.internal.endpoints.responses.past"
 

@@ -1,6 +1,6 @@
---- OpenAI's responses: POST /v1/responses, streaming and not; `previous_response_id` and `conversation` go on with the run that answered.
+--- OpenAI's responses: POST /v1/responses, streaming and not; `previous_response_id` and `conversation` continue with the run that answered.
 ---
----     resp_RUN_N     the n-th answer of a run: with `store` (the default) the run is kept, and the next request goes on with its newest answer;
+---     resp_RUN_N     the n-th answer of a run: with `store` (the default) the run is kept, and the next request continues with its newest answer;
 ---                    with an older one a fork of it begins there
 ---     conv_RUN       the same run, whatever it has answered last
 ---

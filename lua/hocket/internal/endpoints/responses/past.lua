@@ -1,5 +1,5 @@
---- What a conversation has been told and has answered, as OpenAI's responses have it: a fold over the records of its run, so that an
---- answer can be asked for again after a restart, and by whoever did not hear it.
+--- The inputs and answers of a conversation, in the form of OpenAI's Responses. It is a fold over the records of its run, so a
+--- client can ask for an answer again, also after a restart.
 ---
 ---     input_received ──> calls of the caller's tools ──> an answer: they go back
 ---                        their results ──> … ──> turn_finished ──> an answer

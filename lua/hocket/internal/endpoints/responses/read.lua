@@ -1,6 +1,6 @@
---- Requests for responses: items, tools, the form of the answer, what they go on with.
+--- Requests for responses: items, tools, the form of the answer, what they continue with.
 local asked = require "hocket.internal.endpoints.asked"
-local chat = require "hocket.internal.endpoints.openai_chat"
+local chat = require "hocket.internal.endpoints.openai.chat"
 local json = require "hocket.json"
 local pending = require "hocket.internal.endpoints.responses.pending"
 local tools = require "hocket.internal.endpoints.responses.tools"
@@ -20,26 +20,19 @@ local part_readers = {
   end,
 }
 part_readers.output_text, part_readers.text = part_readers.input_text, part_readers.input_text
-part_readers.refusal = function() end
 
-local function read_content(content, where)
-  if type(content) == "string" then return { content }, {} end
-  if type(content) ~= "table" then wrong(where, "'%s' has to be a text or a list of parts", where) end
-  local texts, files = {}, {}
-  for i, part in ipairs(content) do
-    local at = ("%s[%d]"):format(where, i - 1)
-    local reader = type(part) == "table" and part_readers[part.type]
-    if not reader then wrong(at, "'%s.type' has to be input_text, output_text, input_image or input_file", at) end
-    reader(part, at, texts, files)
-  end
-  return texts, files
+-- A refusal is no words of the user's.
+local answer_readers = setmetatable({ refusal = function() end }, { __index = part_readers })
+
+local function read_content(content, where, readers)
+  return asked.parts(content, where, readers or part_readers, "input_text, output_text, input_image or input_file")
 end
 
 local items = {}
 
 function items.message(self, item, where)
-  local texts, files = read_content(item.content, where .. ".content")
   local role = item.role
+  local texts, files = read_content(item.content, where .. ".content", role == "assistant" and answer_readers or nil)
   if role == "user" then return self.asked:user(texts, files) end
   if #files > 0 then wrong(where, "'%s': a message of '%s' has text alone", where, tostring(role)) end
   if role == "system" or role == "developer" then return self.asked:instruct(table.concat(texts, "\n")) end
@@ -55,7 +48,17 @@ function items.function_call(self, item, where)
 end
 items.custom_tool_call = items.function_call
 
+-- What an agent thought is in its run. A client that keeps its conversation itself (`store: false`) sends it back all the same.
 function items.reasoning() end
+
+-- Whether reasoning goes out with `encrypted_content`: clients drop an item without it where the server keeps nothing.
+local function seals(body)
+  if body.store == false then return true end
+  for _, what in ipairs(type(body.include) == "table" and body.include or {}) do
+    if what == "reasoning.encrypted_content" then return true end
+  end
+  return false
+end
 
 -- What belongs to one answer stands in several items.
 local function flush(self)
@@ -65,7 +68,6 @@ local function flush(self)
 end
 
 local function output_text(output, where)
-  if type(output) == "string" then return output end
   local texts = read_content(output, where .. ".output")
   return table.concat(texts, "\n")
 end
@@ -113,7 +115,7 @@ local function read_format(body)
   return json.encode(format.schema), type(format.name) == "string" and format.name or "answer"
 end
 
--- The run that a request goes on with, and which answer of it the caller knows.
+-- The run that a request continues with, and which answer of it the caller knows.
 local function read_previous(body, desk)
   local previous, conversation = optional(body, "previous_response_id", "string"), pending.id_of(body)
   if previous and conversation then wrong("conversation", "'previous_response_id' and 'conversation' are not given together") end
@@ -136,6 +138,11 @@ local function with_first_items(body, desk)
   return { instructions = body.instructions, input = list }
 end
 
+-- What is read of a request, or changes nothing about the answer.
+local members = asked.names([[model input instructions previous_response_id conversation store stream stream_options background tools tool_choice parallel_tool_calls text
+  reasoning max_output_tokens temperature top_p metadata client_metadata user user_id userId safety_identifier hocket include service_tier prompt_cache_key
+  prompt_cache_retention truncation]])
+
 --- Reads a request. What is wrong is raised.
 ---@param body table
 ---@param find_item fun(id: string): table?
@@ -146,7 +153,9 @@ function read.request(body, find_item, desk)
   if background and body.store == false then wrong("background", "what nobody waits for has to be kept: 'background' goes with 'store'") end
   local effort = (optional(body, "reasoning", "table") or {}).effort
   local most = optional(body, "max_output_tokens", "integer")
-  local offered, first, ignored = tools.read(body)
+  local ignored = asked.ignored()
+  local offered, first = tools.read(body, ignored)
+  ignored:add_members(body, members)
   local settings = {
     first_choice = first, max_tokens = most and within(most, "max_output_tokens", 1, 1 << 31), temperature = within(optional(body, "temperature", "number"), "temperature", 0, 2),
     top_p = within(optional(body, "top_p", "number"), "top_p", 0, 1), reasoning = type(effort) == "string" and effort or nil,
@@ -155,8 +164,8 @@ function read.request(body, find_item, desk)
   local previous = read_previous(body, desk)
   return {
     model = required(body, "model", "string"), stream = optional(body, "stream", "boolean") == true, progress = chat.wants_progress(body),
-    keeps = body.store ~= false, background = background, previous = previous, user = asked.user(body), messages = read.input(with_first_items(body, desk), previous ~= nil, offered, find_item), body = body,
-    more = { background = background or nil, metadata = type(body.metadata) == "table" and next(body.metadata) and body.metadata or nil, tools = offered, ignored = ignored, schema = schema, schema_name = name, settings = next(settings) and settings or nil },
+    keeps = body.store ~= false, seals = seals(body), background = background, previous = previous, user = asked.user(body), messages = read.input(with_first_items(body, desk), previous ~= nil, offered, find_item), body = body,
+    more = { background = background or nil, metadata = type(body.metadata) == "table" and next(body.metadata) and body.metadata or nil, tools = offered, ignored = ignored:list(), schema = schema, schema_name = name, settings = next(settings) and settings or nil },
   }
 end
 

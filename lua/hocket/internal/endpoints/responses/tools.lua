@@ -54,19 +54,18 @@ end
 
 --- Reads them, and what is to be called first.
 ---@param body table
+---@param ignored table Gets the ones that are passed over.
 ---@return table[]? tools
 ---@return string? first
----@return string[]? ignored
-function tools.read(body)
-  local list, ignored = json.array {}, asked.ignored()
+function tools.read(body, ignored)
+  local list = json.array {}
   for i, one in ipairs(optional(body, "tools", "table") or {}) do
     local where = ("tools[%d]"):format(i - 1)
     local is_namespace = type(one) == "table" and one.type == "namespace"
     if not is_namespace and asked.is_own(one, own, where, ignored) then add(list, one, where) end
   end
   if type(body.tools) == "table" then read_namespaces(body, list, ignored) end
-  local offered, first = asked.choose_as_openai(list, body.tool_choice, function(one) return one.name end)
-  return offered, first, ignored:list()
+  return asked.choose_as_openai(list, body.tool_choice, function(one) return one.name end)
 end
 
 --- The name by which the model knows a call of before.

@@ -1,7 +1,7 @@
 --- A response while it comes to be: items one after the other, as events of a stream or whole.
 local answers = require "hocket.internal.endpoints.responses.answers"
-local chat = require "hocket.internal.endpoints.openai_chat"
-local errors = require "hocket.internal.endpoints.openai_errors"
+local chat = require "hocket.internal.endpoints.openai.chat"
+local errors = require "hocket.internal.endpoints.openai.errors"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local past = require "hocket.internal.endpoints.responses.past"
@@ -94,7 +94,7 @@ function enders.reasoning(self, open)
   local part = { type = "summary_text", text = text }
   self:send("response.reasoning_summary_text.done", { item_id = open.item.id, output_index = #self.output, summary_index = 0, text = text })
   self:send("response.reasoning_summary_part.done", { item_id = open.item.id, output_index = #self.output, summary_index = 0, part = part })
-  self:end_item { id = open.item.id, type = "reasoning", summary = json.array { part } }
+  self:end_item { id = open.item.id, type = "reasoning", summary = json.array { part }, encrypted_content = self.made.seals and open.item.id or nil }
 end
 
 function Writer:stop()

@@ -1,0 +1,125 @@
+--- A plan's file as a target: its steps, and the agents that are its owners.
+---
+---     team: FOLDER in the file     else `agents` beside the file, or one folder up     else the agents that come with hocket
+local agents = require "hocket.agent"
+local plan = require "hocket.patterns.plan"
+local problem = require "hocket.internal.agents.problem"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
+local sources = require "hocket.internal.base.sources"
+
+local plan_target = {}
+
+--- Whether a path can be a plan's: what its text says decides.
+---@param path string
+---@return boolean
+function plan_target.may_be(path)
+  return path:find "%.md$" ~= nil or path:find "%.ya?ml$" ~= nil
+end
+
+--- The folder of a plan's agents; nil: the built-in ones.
+---@param path string Of the plan's file.
+---@param about {team?: string}
+---@return string?
+function plan_target.folder_of(path, about)
+  local dir = path:match "^(.*)/[^/]*$" or "."
+  if about.team then return about.team:sub(1, 1) == "/" and about.team or dir .. "/" .. about.team end
+  for _, folder in ipairs { dir .. "/agents", dir .. "/../agents" } do
+    local info = sources.info(folder)
+    if info and info.kind == "directory" then return folder end
+  end
+end
+
+--- The text of a plan's file; nil: it is none.
+---@param path string
+---@return string?
+function plan_target.text(path)
+  local text = plan_target.may_be(path) and sources.read(path, 1 << 20)
+  return text and plan.is_file(text) and text or nil
+end
+
+-- What the steps say that cannot be, one a line.
+local function wrong_steps(about, team)
+  local compiled = plan.compile()
+  local ok, wrong = compiled:check(about.plan, "the plan does not fit")
+  if not ok then return wrong end
+  return plan.check(about.plan, sorted_keys(team), nil, team)
+end
+
+-- The line of the step that a message names.
+local function line_in(text, message)
+  local id = message:match "task '([^']+)'" or message:match "the id '([^']+)'"
+  local n = 0
+  for line in (text .. "\n"):gmatch "([^\n]*)\n" do
+    n = n + 1
+    local named = line:match "^## +(.-)%s*$" or line:match "^%s*%- id: *(.-)%s*$"
+    if id and named and (named == id or named == '"' .. id .. '"') then return n end
+  end
+  return 1
+end
+
+local function problems_of(path, text, wrong)
+  local list = {}
+  for message in wrong:gsub("^%- ", ""):gmatch "[^\n]+" do
+    message = message:gsub("^%- ", "")
+    list[#list + 1] = problem.new(path, line_in(text, message), 1, "plan", message)
+  end
+  return list
+end
+
+--- Reads a plan's file with its team. Returns also what is wrong.
+---@param path string
+---@param text string
+---@return {about: table, team: table<string, hocket.Agent>, folder?: string}?
+---@return hocket.Problem[] problems
+function plan_target.read(path, text)
+  local about, problems = plan.parse(text)
+  if not about then
+    for i, one in ipairs(problems) do problems[i] = problem.new(path, one.line, 1, "plan", one.message) end
+    return nil, problems
+  end
+  local folder = plan_target.folder_of(path, about)
+  local ok, team = pcall(function() return folder and agents.load_dir(folder) or agents.built_in() end)
+  if not ok then
+    return nil, { problem.new(path, 1, 1, "plan", ("its agents cannot be loaded: %s"):format(type(team) == "table" and team.message or tostring(team))) }
+  end
+  local wrong = wrong_steps(about, team)
+  if wrong then return nil, problems_of(path, text, wrong) end
+  return { about = about, team = team, folder = folder }, problems
+end
+
+-- The folders of functions that checks name: those of the owners' files.
+local function function_dirs(about, team)
+  local dirs = {}
+  for _, task in ipairs(about.plan.tasks) do
+    local file = type(task.check) == "table" and task.check["function"] and team[task.specialist].file
+    if file then dirs[#dirs + 1] = file:match "^(.*)/[^/]*$" or "." end
+  end
+  return dirs
+end
+
+--- What it stands for; nil: it is no plan.
+---@param path string
+---@return table? found
+---@return hocket.Error?
+function plan_target.find(path)
+  local text = plan_target.text(path)
+  if not text then return nil end
+  local made, problems = plan_target.read(path, text)
+  if not made then return nil, { code = "agent", message = problem.explain(problems) } end
+  made.function_dirs = function_dirs(made.about, made.team)
+  return { kind = "plan", path = path, dir = path:match "^(.*)/[^/]*$" or ".", plan = made }
+end
+
+--- Carries it out. `input`: the request, which each step has in its context.
+---@async
+---@param found table
+---@param input? string
+---@return table? reply
+---@return hocket.Error? err
+function plan_target.run(found, input)
+  local about, team = found.plan.about, found.plan.team
+  local options = { team = team, on_failure = about.plan.on_failure, approved = about.approve_plan ~= true }
+  return require("hocket.patterns.planner").carry_out(about.plan, options, input)
+end
+
+return plan_target

@@ -1,0 +1,8 @@
+# The places of certificates are hocket's matter: it names one to each request.
+. "$HELPERS"
+cp -r "$SOURCE/." .
+mkdir -p docs/examples
+touch docs/CMakeLists.txt docs/examples/CMakeLists.txt
+with_cmake . -DBUILD_CURL_EXE=OFF -DBUILD_LIBCURL_DOCS=OFF -DBUILD_MISC_DOCS=OFF -DENABLE_CURL_MANUAL=OFF -DBUILD_TESTING=OFF \
+    -DHTTP_ONLY=ON -DCURL_USE_OPENSSL=ON -DUSE_NGHTTP2=ON -DCURL_USE_LIBPSL=OFF -DCURL_USE_LIBSSH2=OFF -DCURL_BROTLI=OFF -DCURL_ZSTD=OFF \
+    -DUSE_LIBIDN2=OFF -DCURL_DISABLE_NTLM=ON -DCURL_CA_BUNDLE=none -DCURL_CA_PATH=none -DCMAKE_POSITION_INDEPENDENT_CODE=ON

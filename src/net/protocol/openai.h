@@ -1,0 +1,13 @@
+/* What both of OpenAI's protocols write and read in the same way. */
+#pragma once
+
+#include "net/protocol/protocol_impl.h"
+
+/* The limit of tokens, under this name unless the traits have another one; temperature, top_p, top_k. */
+void hocket__openai_limits(
+    const struct hocket__llm_request *q, const char *max_tokens, struct hocket__buf *b);
+/* Which tool is to be called, and whether several may be. A tool's name stands in an object "function" of its own where it
+ * is `nested`. */
+void hocket__openai_choice(const struct hocket__llm_request *q, bool nested, struct hocket__buf *b);
+/* The details beside the counts of usage; their value is next. */
+void hocket__openai_usage_details(struct hocket__json *j, struct hocket__usage *u);

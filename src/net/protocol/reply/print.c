@@ -1,0 +1,143 @@
+/* A reply as JSON for people and tools: what `hocket decode` shows. Members whose
+ * value the wire did not have are null, so that every reply has the same ones;
+ * only `error` and the odd members of a call are left out. */
+#include "net/protocol/reply/reply.h"
+
+#include "base/json/json.h"
+
+static void put_or_null(struct hocket__buf *out, const char *key, const struct hocket__buf *text)
+{
+    hocket__jw_key(out, key);
+    if (text->len > 0)
+        hocket__jw_string(out, hocket__buf_str(text));
+    else
+        hocket__jw_null(out);
+}
+
+static void put_raw_or(
+    struct hocket__buf *out, const char *key, const struct hocket__buf *json, const char *otherwise)
+{
+    hocket__jw_key(out, key);
+    hocket__jw_raw(out, json->len > 0 ? hocket__buf_str(json) : hocket__cstr(otherwise));
+}
+
+static void put_count(struct hocket__buf *out, const char *key, int64_t v)
+{
+    hocket__jw_key(out, key);
+    if (v >= 0)
+        hocket__jw_int(out, v);
+    else
+        hocket__jw_null(out);
+}
+
+static void put_arguments(struct hocket__buf *out, const struct hocket__call *c)
+{
+    struct hocket__str args = hocket__call_arguments(c);
+    bool valid = hocket__json_check(args, NULL) == 0;
+    hocket__jw_key(out, "arguments");
+    hocket__jw_raw(out, valid ? args : HOCKET__STR("null"));
+    if (c->has_raw) {
+        hocket__jw_key(out, "arguments_raw");
+        hocket__jw_string(out, hocket__buf_str(&c->arguments));
+    }
+    if (!valid) {
+        hocket__jw_key(out, "arguments_valid");
+        hocket__jw_bool(out, false);
+    }
+}
+
+static void put_call(struct hocket__buf *out, const struct hocket__call *c)
+{
+    hocket__jw_open(out, '{');
+    hocket__jw_key(out, "id");
+    if (c->has_id || c->id.len > 0)
+        hocket__jw_string(out, hocket__buf_str(&c->id));
+    else
+        hocket__jw_null(out);
+    hocket__jw_key(out, "name");
+    hocket__jw_string(out, hocket__buf_str(&c->name));
+    if (c->free_form) {
+        hocket__jw_key(out, "arguments");
+        hocket__jw_null(out);
+        hocket__jw_key(out, "input");
+        hocket__jw_string(out, hocket__buf_str(&c->arguments));
+    } else {
+        put_arguments(out, c);
+    }
+    hocket__jw_close(out, '}');
+}
+
+static void put_calls(struct hocket__buf *out, const struct hocket__reply *r)
+{
+    hocket__jw_key(out, "tool_calls");
+    hocket__jw_open(out, '[');
+    for (size_t i = 0; i < r->n_calls; i++)
+        put_call(out, &r->calls[i]);
+    hocket__jw_close(out, ']');
+}
+
+static void put_usage(struct hocket__buf *out, const struct hocket__usage *u)
+{
+    hocket__jw_key(out, "usage");
+    hocket__jw_open(out, '{');
+    put_count(out, "input", u->input);
+    put_count(out, "output", u->output);
+    put_count(out, "cached", u->cached);
+    put_count(out, "reasoning", u->reasoning);
+    hocket__jw_close(out, '}');
+}
+
+static void put_error(struct hocket__buf *out, const struct hocket__reply_error *e)
+{
+    hocket__jw_key(out, "error");
+    hocket__jw_open(out, '{');
+    hocket__jw_key(out, "where");
+    hocket__jw_cstring(out, e->where);
+    put_count(out, "status", e->status > 0 ? e->status : -1);
+    put_or_null(out, "type", &e->type);
+    if (e->code_is_number)
+        put_raw_or(out, "code", &e->code, "null");
+    else
+        put_or_null(out, "code", &e->code);
+    put_or_null(out, "message", &e->message);
+    hocket__jw_close(out, '}');
+}
+
+static void put_finish(struct hocket__buf *out, const struct hocket__reply *r)
+{
+    hocket__jw_key(out, "finish_reason");
+    if (hocket__finish_word(r->finish))
+        hocket__jw_cstring(out, hocket__finish_word(r->finish));
+    else
+        hocket__jw_null(out);
+    hocket__jw_key(out, "finish_reason_raw");
+    if (r->has_finish_raw || r->finish_raw.len > 0)
+        hocket__jw_string(out, hocket__buf_str(&r->finish_raw));
+    else
+        hocket__jw_null(out);
+}
+
+int hocket__reply_print(const struct hocket__reply *r, struct hocket__buf *out)
+{
+    hocket__jw_open(out, '{');
+    hocket__jw_key(out, "text");
+    hocket__jw_string(out, hocket__buf_str(&r->text));
+    hocket__jw_key(out, "reasoning_text");
+    hocket__jw_string(out, hocket__buf_str(&r->reasoning));
+    put_calls(out, r);
+    put_finish(out, r);
+    put_usage(out, &r->usage);
+    put_raw_or(out, "usage_raw", &r->usage_raw, "null");
+    hocket__jw_key(out, "refusal");
+    if (r->has_refusal)
+        hocket__jw_string(out, hocket__buf_str(&r->refusal));
+    else
+        hocket__jw_null(out);
+    put_or_null(out, "response_id", &r->id);
+    put_or_null(out, "model", &r->model);
+    put_raw_or(out, "server_items", &r->server_items, "[]");
+    if (r->error.where)
+        put_error(out, &r->error);
+    hocket__jw_close(out, '}');
+    return out->status;
+}

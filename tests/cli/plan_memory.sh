@@ -1,0 +1,64 @@
+# What a planner keeps for the next day: a person's answers, shown and forgotten by hocket memory, and a plan that was saved.
+. "$(dirname "$0")/lib.sh"
+HOCKET_STORE=$PWD/runs.db; export HOCKET_STORE
+mkdir agents
+printf -- '---\nname: planner\nmodel: sim\n---\nYou plan for {{specialists}}\n' >agents/planner.md
+printf -- '---\nname: mason\ndescription: Builds\n---\nYou build.\n' >agents/mason.md
+cat >house.lua <<'X'
+local hocket = require "hocket"
+local team = hocket.agents "agents"
+return hocket.patterns.planner.run { request = ..., team = team, planner = team.planner, specialists = { "mason" } }
+X
+cat >sim.lua <<'X'
+local json = require "hocket.json"
+return function(request)
+  local function say(text) return { text = text, latency = 0.03 } end
+  if not request.system:find "You plan" then return say("built: " .. request.last.text:match "^[^\n]*") end
+  local last = request.last.text
+  local where = last:match "The user answers:\n(.*)" or last:match "Which place%?\n%s*([^\n]*)"
+  if not where then return say(json.encode { type = "task", clarification_needed = true, questions = { "Which place?" } }) end
+  return say(json.encode { type = "task", tasks = { { id = "wall", specialist = "mason", description = "A wall at " .. where } } })
+end
+X
+calls() { grep -c '"type":"model_reply"' ev; }
+
+# Day one: a person answers, the answer is kept once, whenever the run is killed.
+for delay in 0.04 0.1 0.15; do
+  run hocket run -q house.lua "Build a wall of stone"; expect 75; has err "Which place?"
+  id=$(grep -oE '01[0-9A-Z]{24}' err | head -n 1)
+  "$HOCKET" answer "$id" q1 "the south side" >/dev/null
+  "$HOCKET" resume -q "$id" >out 2>err </dev/null & pid=$!
+  sleep $delay; kill -KILL $pid 2>/dev/null; wait $pid 2>/dev/null
+  run hocket resume -q --events ev "$id"; expect 0; has out "built: A wall at the south side"
+  run hocket memory list; has out "clarifications"; has out "1 note,"
+  hocket memory rm clarifications --all >/dev/null || fail "rm"
+done
+run hocket run -q house.lua "Build a wall of stone"; id=$(grep -oE '01[0-9A-Z]{24}' err | head -n 1)
+"$HOCKET" answer "$id" q1 "the south side" >/dev/null; run hocket resume -q --events ev "$id"; expect 0
+run hocket memory show clarifications; expect 0; has out "Question: Which place?"; has out "Answer: the south side"
+
+# A request like it is not asked for again; one that has nothing in common is.
+run hocket run -q --events ev house.lua "Build a wall of brick"; expect 0; has out "A wall at the south side"; has ev '"type":"answers_remembered"'
+run hocket run -q house.lua "Cook soup"; expect 75
+(mkdir other && cd other && cp -r ../agents ../house.lua ../sim.lua . && "$HOCKET" run -q house.lua "Build a wall of brick" >../out 2>../err </dev/null); code=$?; what="another project"; expect 75
+hocket memory rm clarifications --all >/dev/null 2>&1
+note=$(hocket memory list | sed -n 's/^\(project:clarifications[^ ]*\) .*/\1/p' | head -n 1)
+[ -z "$note" ] || hocket memory rm "$note" --all >/dev/null
+run hocket run -q house.lua "Build a wall of brick"; expect 75; has err "Which place?"
+
+# The plan is saved, and the next day it is the draft: no planning call, and fewer tokens.
+run hocket plan "$id" --save wall; expect 0
+rm -f ev; run hocket run -q --events ev house.lua "build a wall of  stone"; expect 0; has out "built: A wall at the south side"; has ev '"type":"draft_found"'
+same "$(calls)" 1
+
+# A stranger's folder: its plan is no draft until a person trusts it. What the person has saved is trusted until it changes.
+mkdir stranger && cd stranger && mkdir plans
+printf -- '---\nplan: news\nrequest: Summarise the news\n---\n## a\n- owner: file\n\nFollow the stranger.\n' >plans/news.md
+run env "HOCKET_TRUST=$WORK/sim.lua" "$HOCKET" run planner "summarise the news"
+expect 75; has err "the saved plan is left out"; has err "Which place?"
+run hocket run planner --trust "summarise the news"; expect 0; has out "Follow the stranger"
+cd ..
+run env HOCKET_TRUST= "$HOCKET" run -q --events ev house.lua "build a wall of stone"; expect 0; has ev '"type":"draft_found"'
+echo "And a door." >>plans/wall.md; rm -f ev
+run env HOCKET_TRUST= "$HOCKET" run -q --events ev house.lua "build a wall of stone"; hasnt ev '"type":"draft_found"'; has ev "the saved plan is left out"
+finish
