@@ -1,5 +1,5 @@
 -- For LuaRocks: luarocks make, in this directory, with a Lua from 5.1 to 5.4 or LuaJIT. It installs the module and the libraries
--- that it loads, nothing else. The libraries of docs/explanation/libraries.md are needed with their headers.
+-- that it loads, nothing else. The libraries of docs/explanation/internals.md are needed with their headers.
 rockspec_format = "3.0"
 package = "hocket"
 version = "0.1.0-1"

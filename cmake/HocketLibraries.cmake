@@ -1,5 +1,5 @@
 # The libraries from the system, each as one imported target. Why each was
-# chosen stands in docs/explanation/libraries.md.
+# chosen stands in docs/explanation/internals.md.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 pkg_search_module(LUA REQUIRED IMPORTED_TARGET GLOBAL lua5.4 lua-5.4 lua>=5.4)

@@ -1,4 +1,4 @@
--- Writes the tables of keys in docs/reference/agents.md and docs/reference/formats.md, from the tables that front matter is read by.
+-- Writes the tables of keys in docs/reference/agents.md, from the tables that front matter is read by.
 --
 --   hocket run docs/tools/agent_keys.lua          writes the tables
 --   hocket run docs/tools/agent_keys.lua check    fails when they are not up to date
@@ -36,7 +36,7 @@ local function tables_of_formats()
   local lines = {}
   for _, name in ipairs(formats.names) do
     local format = formats.get(name)
-    lines[#lines + 1] = ("\n### %s\n\nFiles: `%s`.\n\n| key | becomes |\n|---|---|"):format(format.title, table.concat(format.files, "`, `"))
+    lines[#lines + 1] = ("\n#### %s\n\nFiles: `%s`.\n\n| key | becomes |\n|---|---|"):format(format.title, table.concat(format.files, "`, `"))
     for _, key in ipairs(format.keys) do
       lines[#lines + 1] = ("| `%s` | %s |"):format(key[1], cell(key.read and key.doc or key.passed and "nothing: " .. key.doc or "nothing, with a warning: " .. key.doc))
     end
@@ -72,7 +72,7 @@ end
 -- ---- Pages -----------------------------------------------------------------------------------------------
 
 local places = {
-  { "docs/reference/agents.md", "keys", tables_of_agents }, { "docs/reference/formats.md", "keys", tables_of_formats }, { "docs/reference/formats.md", "tools", table_of_tools },
+  { "docs/reference/agents.md", "keys", tables_of_agents }, { "docs/reference/agents.md", "formats", tables_of_formats }, { "docs/reference/agents.md", "tools", table_of_tools },
 }
 
 for _, place in ipairs(places) do

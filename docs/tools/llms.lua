@@ -6,7 +6,7 @@ local fs = require "hocket.fs"
 
 local root = (debug.getinfo(1, "S").source:match "^@(.*)/docs/tools/[^/]*$" or ".") .. "/"
 
-local folders = { { "Tutorials", "tutorial" }, { "Guides", "guides" }, { "Reference", "reference" }, { "Lua modules", "reference/lua" }, { "Explanation", "explanation" }, { "Internals", "internals" } }
+local folders = { { "Tutorials", "tutorial" }, { "Guides", "guides" }, { "Reference", "reference" }, { "Lua modules", "reference/lua" }, { "Explanation", "explanation" } }
 
 -- Links become their words: the list has links of its own.
 local function plain(text)

@@ -1,4 +1,4 @@
--- How far off the guess at a request's tokens is, measured on recorded exchanges with real providers (docs/explanation/testing.md says what
+-- How far off the guess at a request's tokens is, measured on recorded exchanges with real providers (tests/README.md says what
 -- such a directory holds; HOCKET_WIRE names it).
 --
 --   hocket run docs/tools/tokens.lua DIRECTORY

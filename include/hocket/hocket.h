@@ -511,7 +511,7 @@ HOCKET_API int hocket_run_say(hocket_host *host, uint64_t id, const char *agent,
  * run. */
 HOCKET_API int hocket_run_interrupt(hocket_host *host, uint64_t id, struct hocket_error *err);
 
-/* The usage of each agent in a run so far, as JSON (docs/guides/budgets.md). Free it with hocket_json_free. NULL with
+/* The usage of each agent in a run so far, as JSON (docs/guides/unattended.md). Free it with hocket_json_free. NULL with
  * *err filled when there is no such run, or memory is out. */
 HOCKET_API hocket_json *hocket_run_tree(hocket_host *host, uint64_t id, struct hocket_error *err);
 

@@ -62,13 +62,8 @@ check "examples/README.md"
 check "CONTRIBUTING.md"
 check_paths "CONTRIBUTING.md"
 check_paths "docs/explanation/architecture.md"
-local from_architecture = check "docs/explanation/architecture.md"
-for _, name in ipairs(assert(fs.list "docs/internals")) do
-  local path = "docs/internals/" .. name
-  check(path)
-  check_paths(path)
-  if not from_architecture[path] then wrong[#wrong + 1] = "docs/explanation/architecture.md does not lead to " .. path end
-end
+check_paths "docs/explanation/internals.md"
+check "tests/README.md"
 check "README.md"
 local from_index, from_modules = check "docs/README.md", check "docs/reference/lua/README.md"
 for _, folder in ipairs { "docs/tutorial", "docs/guides", "docs/reference", "docs/reference/lua", "docs/explanation" } do

@@ -1,5 +1,5 @@
 #!/bin/sh
-# CMake refuses each library that is older than the minimum of docs/explanation/libraries.md, which README.md states, too, and names
+# CMake refuses each library that is older than the minimum of docs/explanation/internals.md, which README.md states, too, and names
 # it; and a Lua that is too new.
 #   minimum.sh SOURCE_DIR
 set -eu
@@ -26,8 +26,8 @@ rm -r "$tmp/pc/lua.pc" "$tmp/build"
 pc lua5.4 5.4.4
 # As the documents call it, as pkg-config does, and a version that is too old; in CMake's order.
 while read -r people name old; do
-    minimum=$(sed -n "s/^| $people[^|]*| \([0-9.]*\) |.*/\1/p" "$source/docs/explanation/libraries.md")
-    [ -n "$minimum" ] || fail "libraries.md states no minimum of $people"
+    minimum=$(sed -n "s/^| $people[^|]*| \([0-9.]*\) |.*/\1/p" "$source/docs/explanation/internals.md")
+    [ -n "$minimum" ] || fail "internals.md states no minimum of $people"
     tr '\n' ' ' <"$source/README.md" | grep -q "$people $minimum[, ]" || fail "README.md does not state the minimum of $people, $minimum"
     pc "$name" "$old"
     refuses "$people $old" "$name>=$minimum"

@@ -130,7 +130,7 @@ local kinds = { "sentence", "mark", "term" }
 local titles = { sentence = ("sentences over %d words"):format(MAX_WORDS), mark = "marks of the old voice", term = "terms that nobody explains" }
 
 local function place_of(name)
-  return name:match "^(docs/internals)/" or name:match "^([^/]+)/" or "README and others"
+  return name:match "^([^/]+)/" or "README and others"
 end
 
 local function report(files)

@@ -15,7 +15,7 @@ if docs == "" then docs = "." end
 local folder = (...) or error("name a folder for the site", 0)
 local MAX_WORDS = 1500 -- bytes of a section that are searched
 
-local groups = { { "tutorial", "Tutorials" }, { "guides", "Guides" }, { "reference", "Reference" }, { "reference/lua", "Lua modules" }, { "explanation", "Explanation" }, { "internals", "Internals" } }
+local groups = { { "tutorial", "Tutorials" }, { "guides", "Guides" }, { "reference", "Reference" }, { "reference/lua", "Lua modules" }, { "explanation", "Explanation" } }
 
 local function html_path(path)
   return (path:gsub("README%.md$", "index.md"):gsub("%.md$", ".html"))

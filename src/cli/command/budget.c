@@ -107,7 +107,7 @@ const struct cli_command cli_budget = {
              "the next\n"
              "day; other runs are refused (exit code 5). What set does not name stays unchanged. "
              "hocket\n"
-             "help guides/budgets has the details.",
+             "help unattended has the details.",
     .examples = "  hocket budget set travel --cost 5 --tokens 2000000 --tz Europe/Berlin\n"
                 "  hocket run --project travel agents 'Two days in Rome'\n"
                 "  hocket budget list\n",
