@@ -21,7 +21,17 @@ run hocket chat trip/agents/cok.md
 expect 2; has err "there is no file, folder or agent 'trip/agents/cok.md'"
 run hocket run trip/agents/cook.md/cok.md hello
 expect 2; has err "there is no file, folder or agent 'trip/agents/cook.md/cok.md'"
-run hocket runs; hasnt out "cok.md"
+for word in "write me a poem" asistant trp; do
+  run hocket run "$word" hello </dev/null
+  expect 2; hasnt err "run 0"
+done
+run hocket run --json asistant; expect 2; has out '"ok":false'
+run hocket runs; hasnt out "cok.md"; hasnt out "asistant"; hasnt out "poem"
+mkdir -p workflows
+echo 'print "a workflow"' >workflows/stroll.lua
+run hocket run --trust stroll; expect 0; has out "a workflow" # a name of the project's own is no slip
+run hocket runs; has out "stroll"
+rm -r workflows
 run hocket
 expect 2; has err "a command is missing"
 

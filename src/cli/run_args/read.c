@@ -2,6 +2,7 @@
  * current folder, wherever the run will work. */
 #include "cli/run_args/run_args_impl.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -100,11 +101,34 @@ static bool is_question(const struct cli_run_args *a, const char *word)
            && isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
 }
 
+static bool is_built_in(const char *name)
+{
+    static const char *const names[] = { CLI_AGENTS };
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* workflows/NAME.lua, or NAME with the ending of another language that compiles to Lua. */
+static bool is_workflow(const char *name)
+{
+    size_t n = strlen(name);
+    DIR *dir = opendir("workflows");
+    const struct dirent *entry = NULL;
+    while (dir && (entry = readdir(dir)))
+        if (strncmp(entry->d_name, name, n) == 0 && entry->d_name[n] == '.')
+            break;
+    if (dir)
+        closedir(dir);
+    return entry != NULL;
+}
+
 bool cli_run_args_missing(const struct cli_run_args *a)
 {
-    return a->target && !a->resume && !(a->flags & CLI_WATCH)
-           && (strchr(a->target, '/') || strchr(a->target, '.')) && access(a->target, F_OK) != 0
-           && (errno == ENOENT || errno == ENOTDIR);
+    return a->target && !a->resume && !(a->flags & CLI_WATCH) && access(a->target, F_OK) != 0
+           && (errno == ENOENT || errno == ENOTDIR) && !is_built_in(a->target)
+           && !is_workflow(a->target);
 }
 
 int cli_run_args_read(

@@ -84,8 +84,7 @@ struct cli_run_args {
 /* For cli_command.shared. */
 extern const struct cli_option cli_run_options[];
 
-/* Whether the target is a path that is not there, so that the run fails before it begins: then the store need not keep it. A word
- * without a slash and a dot may be the name of a built-in agent. */
+/* Whether the target is no file, folder, built-in agent or workflow. Such a run fails before it begins, so it is not stored. */
 bool cli_run_args_missing(const struct cli_run_args *a);
 
 /* Fills *out from the arguments. CLI_GO_ON, or the exit code. Free it in either case. */
