@@ -112,18 +112,40 @@ static int add_bytes(lua_State *L, const void *p, size_t n, void *ud)
     return 0;
 }
 
-/* With all that errors and tracebacks say: as if it had been loaded from its text. */
+static void load(lua_State *L, const char *chunk, const struct file *f)
+{
+    if (luaL_loadbufferx(L, (char *) f->data, f->n, chunk, NULL) != LUA_OK) {
+        fprintf(stderr, "embed: %s\n", lua_tostring(L, -1));
+        exit(1);
+    }
+}
+
+/* Trimming must change nothing but what a debugger sees: without all of that, both are the same. */
+static void check_trimmed(lua_State *L, const char *chunk, const struct file *f)
+{
+    struct file before = { 0 }, after = { 0 };
+    lua_dump(L, add_bytes, &before, 1);
+    load(L, chunk, f);
+    lua_dump(L, add_bytes, &after, 1);
+    if (before.n != after.n || memcmp(before.data, after.data, after.n) != 0) {
+        fprintf(stderr, "embed: %s: trimmed bytecode differs\n", chunk);
+        exit(1);
+    }
+    free(before.data);
+    free(after.data);
+}
+
+/* With the lines that errors and tracebacks say, as if it had been loaded from its text. */
 static void compile(const struct file *script, struct file *f)
 {
     char chunk[300];
     lua_State *L = must(luaL_newstate());
     snprintf(chunk, sizeof(chunk), "@%s", script->name);
     snprintf(f->name, sizeof(f->name), "%.250sc", script->name);
-    if (luaL_loadbufferx(L, (char *) script->data, script->n, chunk, "t") != LUA_OK) {
-        fprintf(stderr, "embed: %s\n", lua_tostring(L, -1));
-        exit(1);
-    }
+    load(L, chunk, script);
     lua_dump(L, add_bytes, f, 0);
+    trim(f);
+    check_trimmed(L, chunk, f);
     lua_close(L);
     f->packed = f->data;
     f->n_packed = f->n;

@@ -1,5 +1,6 @@
 /* What the parts of hocket_embed share: embed.c reads the files and writes the C source, match.c finds
- * what stands in a file for the second time, code.c gives frequent symbols short codes, pack.c chooses. */
+ * what stands in a file for the second time, code.c gives frequent symbols short codes, pack.c chooses, trim.c
+ * makes bytecode smaller. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,6 +18,11 @@ struct file {
 
 void die(const char *what);
 void *must(void *p);
+
+/* ---- trim.c ---- */
+
+/* Leaves the names of locals and upvalues out of what lua_dump wrote. */
+void trim(struct file *f);
 
 /* ---- match.c ---- */
 
