@@ -57,6 +57,11 @@ return function(request)
   local block = { id = "walls", what = "the joints stay open", needs = "mortar" }
   return { calls = { { name = "report_blocker", arguments = block } } }
 end]], shows = "The walls stand, without mortar." },
+  ["hocket.patterns.coordinator"] = { sim = [[
+return function(request)
+  if request.system:find "where to eat" then return "Clams at a tavern below the castle." end
+  return "The castle, early, before the queues."
+end]], shows = "Clams at a tavern below the castle." },
   ["hocket.patterns.facilitator"] = { sim = [[
 return require "hocket.sim.team" {
   plan = function() return { { text = "Lunch", assigned_to = "food" } } end,

@@ -1,5 +1,20 @@
---- Carries a plan out, without a model: specialists with fresh context work side by side as far as
---- their dependencies allow, and what they report is put together.
+--- Carries a plan out, without a model: specialists with fresh context work side by side as far as their dependencies allow.
+--- Then it puts together what they report.
+---
+---     local hocket = require "hocket"
+---     local coordinator = require "hocket.patterns.coordinator"
+---     local team = {
+---       guide = hocket.agent { name = "guide", prompt = "You know the sights of Lisbon." },
+---       cook = hocket.agent { name = "cook", prompt = "You know where to eat." },
+---     }
+---     local reply = assert(coordinator.run({
+---       type = "task",
+---       tasks = {
+---         { id = "sights", specialist = "guide", description = "Choose a sight for the morning." },
+---         { id = "lunch", specialist = "cook", description = "Choose a place for lunch near it.", depends_on = { "sights" } },
+---       },
+---     }, { team = team }))
+---     print(reply.text)
 ---
 ---     plan ──> jobs with dependencies ──> specialist: description, context, results it depends on
 ---                 │ group limit 3 (1 when sequential), retries, timeouts
@@ -290,7 +305,7 @@ local function section(entry)
   return entry.partial and ("%s\n\nWhat there is of it:\n\n%s"):format(why, entry.partial) or why
 end
 
---- What the tasks came to, as a text: results, and what failed and why.
+--- Puts the outcomes of tasks into one text: a section for each task, and a last line that counts the ones that did not complete.
 ---@param outcomes hocket.Outcome[]
 ---@return string
 function coordinator.summarize(outcomes)
@@ -404,12 +419,33 @@ local function new_state(value, options)
   }
 end
 
---- Carries out a plan. `task_limit`: tasks that a new plan may have (20; the one given may have any number), and that there may be with parts.
---- `on_blocker(about)` makes tasks of what blocks one (`about`: task, what, needs, tasks, and wrong(list)), or refuses: nil and why.
---- `split_depth`: how deep specialists with the tool `split_task` may split tasks (2). `approve_parts(tasks)` allows a split: true, or nil and an error.
+---@class hocket.CoordinatorOptions
+---@field team table<string, hocket.Agent> The specialists, by name.
+---@field specialists? string[] Those of the team that may get tasks; without it all.
+---@field limit? integer Specialists that work at once (3).
+---@field execution_mode? "parallel"|"sequential" In place of the plan's own.
+---@field retries? integer Further attempts after a failed one (2).
+---@field backoff? number Seconds before the second attempt (0.5); each further wait is longer.
+---@field timeouts? table<string, number> Seconds of one attempt, by specialist; `default` is for the others. They go before the agents' own.
+---@field on_failure? "skip"|"continue"|"abort"|"replan" In place of the plan's own.
+---@field replan? fun(state: {tasks: hocket.Outcome[], reason: string}): hocket.Plan?, hocket.Error? Makes a new plan after failed or stalled tasks; nil: there is none.
+---@field max_replans? integer How often (2).
+---@field max_stalls? integer Tasks that stand still before the plan is made anew (2).
+---@field stall? number Seconds without progress after which a task stands still.
+---@field board? hocket.Board The task board that shows the plan; without it a new one.
+---@field model? string For specialists whose files name none.
+---@field allowed? table<string, boolean> Names of tools that specialists may use; without it all that they have.
+---@field tools? table<string, hocket.Tool[]> More tools, by specialist.
+---@field task_limit? integer Tasks that a new plan may have, and that there may be with parts (20). The plan that is given may have any number.
+---@field split_depth? integer How deep specialists with the tool `split_task` may split tasks (2).
+---@field on_blocker? fun(about: table): hocket.PlanTask[]?, hocket.Error|string? Makes tasks of what blocks one (`about`: task, what, needs, tasks, and wrong(list)), or refuses: nil and why.
+---@field approve_parts? fun(tasks: hocket.PlanTask[]): boolean?, hocket.Error? Allows a split: true, or nil and an error.
+
+--- Carries out a plan, and waits until every task has ended. A plan that is not valid is an error, and nothing of it is done. A
+--- task that fails is part of the reply; if no task completed, there is no reply.
 ---@async
 ---@param value hocket.Plan
----@param options {team: table<string, hocket.Agent>, specialists?: string[], limit?: integer, execution_mode?: "parallel"|"sequential", retries?: integer, backoff?: number, timeouts?: table<string, number>, on_failure?: "skip"|"continue"|"abort"|"replan", replan?: (fun(state: {tasks: hocket.Outcome[], reason: string}): hocket.Plan?, hocket.Error?), max_replans?: integer, max_stalls?: integer, stall?: number, board?: hocket.Board, model?: string, allowed?: table<string, boolean>, tools?: table<string, hocket.Tool[]>, task_limit?: integer, split_depth?: integer, on_blocker?: (fun(about: table): hocket.PlanTask[]?, hocket.Error|string?), approve_parts?: (fun(tasks: hocket.PlanTask[]): boolean?, hocket.Error?)}
+---@param options hocket.CoordinatorOptions
 ---@return {text: string, finish: "stop"|"partial", tasks: hocket.Outcome[], replans: integer}? reply nil when no task completed
 ---@return hocket.Error? err With `tasks` as well.
 function coordinator.run(value, options)

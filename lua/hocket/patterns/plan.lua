@@ -1,5 +1,22 @@
---- Plans: what a planner writes and a coordinator carries out. Reads the JSON, checks it, and says
---- what is wrong in words that a model can fix it by.
+--- Plans: what a planner writes and a coordinator carries out. Reads a plan from a model's JSON or from a file, checks it, and
+--- says what is wrong in words that a model or a person can fix it by.
+---
+---     local hocket = require "hocket"
+---     local plan = require "hocket.patterns.plan"
+---     local value = {
+---       type = "task",
+---       tasks = {
+---         { id = "sights", specialist = "guide", description = "Choose three sights in Lisbon." },
+---         { id = "route", specialist = "guide", description = "Put them in order.", depends_on = { "sight" } },
+---       },
+---     }
+---     print(plan.check(value, { "guide" }))
+---     value.tasks[2].depends_on = { "sights" }
+---     assert(plan.check(value, { "guide" }) == nil)
+---     print(plan.to_markdown { name = "lisbon", plan = value })
+---
+--- A plan is data: a model's answer (`plan.read`), a file of Markdown or YAML (`plan.parse`), or a table of yours.
+--- [The coordinator](hocket.patterns.coordinator.md) carries it out; [the planner](hocket.patterns.planner.md) writes one from a request.
 local json = require "hocket.json"
 local orchestrate = require "hocket.orchestrate"
 local schema = require "hocket.schema"
@@ -12,26 +29,26 @@ plan.TASK_LIMIT = 20
 --- Questions, where a server holds the planner to its schema.
 local QUESTIONS = 3
 
----@class hocket.PlanTask
----@field id string
----@field specialist string
----@field description string
----@field active_form? string
----@field context? string
----@field depends_on? string[]
----@field files? string[] That it is about.
----@field expected? string The outcome.
+---@class hocket.PlanTask One piece of work for one specialist.
+---@field id string Its name in the plan, which other tasks and events use.
+---@field specialist string The agent that does it, by its name in the team.
+---@field description string What the specialist is asked to do.
+---@field active_form? string What the board shows while the specialist works, such as "Choosing the sights".
+---@field context? string What the specialist needs to know besides.
+---@field depends_on? string[] Ids of tasks that come first. The specialist reads their results.
+---@field files? string[] Paths that it is about.
+---@field expected? string The outcome, in a sentence.
 ---@field check? string|hocket.Check What has to hold before it is done: see orchestrate.read_check.
 ---@field alternates? string[] Specialists that get it after this one has failed. No planner is asked for these.
 
----@class hocket.Plan
+---@class hocket.Plan Either talk (`type` is "conversation"), with a response or questions, or tasks.
 ---@field type "conversation"|"task"
----@field response? string
----@field clarification_needed? boolean
+---@field response? string The answer to small talk, which needs no specialist.
+---@field clarification_needed? boolean Whether the questions have to be answered before a plan can be made.
 ---@field questions? string[]
----@field tasks? hocket.PlanTask[]
----@field execution_mode? "parallel"|"sequential"
----@field on_failure? "skip"|"continue"|"abort"|"replan"
+---@field tasks? hocket.PlanTask[] In any order; `depends_on` must have no circle.
+---@field execution_mode? "parallel"|"sequential" Whether tasks that do not depend on each other run at once (the default) or one at a time.
+---@field on_failure? "skip"|"continue"|"abort"|"replan" After a failed task: its dependents are skipped (the default), or run without its result; or everything stops; or the planner plans anew.
 
 -- What a planner says of a task's outcome. A schema as a check is for people's plans.
 local function add_outcome(properties, any)
@@ -46,11 +63,10 @@ plan.about_checks = [[
 Each task also has `files` (paths that it is about), `expected` (its outcome in one sentence) and `check`: how the program finds out that it is done, one of
 {"command": "make test"} (exit code 0; for specialists with execute_command), {"file": "a path that has to exist"}, {"function": "module.function"} (if the user names one).]]
 
---- The JSON Schema of a plan for these specialists; none: whoever it names.
----@param specialists? string[]
----@param limit? integer Tasks; none: as many as are given.
----@param most? integer Characters of a text: a server that holds a model to a schema would let it write on and on. The plan that came is not
----checked against that.
+--- Makes the JSON Schema of a plan, to send to a model.
+---@param specialists? string[] Who may get tasks; without it a plan may name anybody.
+---@param limit? integer The most tasks.
+---@param most? integer The most characters of a text. A server that enforces the schema would otherwise let a model write on and on.
 ---@param checks? boolean Tasks have files, an expected outcome and a check.
 ---@return table
 function plan.schema(specialists, limit, most, checks)
@@ -98,10 +114,10 @@ local function with_questions(value)
   return value
 end
 
---- What an answer holds: a plan that has the right form, or what is wrong. An answer without JSON is
---- talk, and stands as it is.
+--- Reads a model's answer. Returns a plan of the right form, or nil and what is wrong. An answer without JSON is a conversation
+--- with that text as its response.
 ---@param text string
----@param compiled userdata As schema.compile(plan.schema(…)) gives it.
+---@param compiled userdata Of plan.compile.
 ---@return hocket.Plan?
 ---@return string? wrong
 function plan.read(text, compiled)
@@ -112,13 +128,16 @@ function plan.read(text, compiled)
   return nil, wrong or ("the answer is not one whole JSON object, it may have been cut: it is not valid JSON (%s)"):format(err and err.message or "no object")
 end
 
---- The schema, compiled.
+--- Compiles the schema, for plan.read.
+---@param specialists? string[]
+---@param limit? integer Tasks.
+---@return userdata
 function plan.compile(specialists, limit)
   return assert(schema.compile(plan.schema(specialists, limit)))
 end
 
---- A plan without the tasks that are done already: the ones that have a done one's id and specialist. Others may still depend on
---- them.
+--- Returns a plan without the tasks that are done already: those with the id and the specialist of a completed outcome. Other
+--- tasks may still depend on them.
 ---@param value hocket.Plan
 ---@param before table<string, hocket.Outcome> By id.
 ---@return hocket.Plan
@@ -218,8 +237,7 @@ local function check_tasks(tasks, specialists, known, team)
   return wrong
 end
 
---- Checks what a schema cannot: ids, specialists, references, cycles. Returns what is wrong, one a
---- line, or nil.
+--- Checks what a schema cannot: ids, specialists, dependencies, circles, checks. Returns nil, or what is wrong: a line for each mistake.
 ---@param value hocket.Plan
 ---@param specialists string[]
 ---@param known? table<string, boolean> Ids of tasks that are done and may be depended on.
@@ -244,7 +262,8 @@ local function item(form, ...)
   return (form:format(...):gsub("%s*[\r\n]%s*", "\n     "))
 end
 
---- What a task says of its outcome, in words: files, what is expected, its check. Each part begins with `before`; "" where it says nothing.
+--- Says in words what a task has about its outcome: files, what is expected, its check. Each part begins with `before`. A task without
+--- these gives "".
 ---@param task hocket.PlanTask
 ---@param before string
 ---@return string
@@ -263,7 +282,8 @@ local function told(task)
   return task.description .. context .. plan.outcome_of(task, "\n")
 end
 
---- A plan for people: everything that specialists are going to be told, as a numbered list with who does it and what it needs.
+--- Writes a plan for a person who approves it: a numbered list with everything that the specialists will read, who does each task, and
+--- which tasks it needs.
 ---@param value hocket.Plan
 ---@return string
 function plan.describe(value)
@@ -282,8 +302,8 @@ local function line(sign, task, what)
   return item("%s %s (%s): %s", sign, task.id, task.specialist, what)
 end
 
---- How a plan differs from what was planned before, for people: what is new (+), changed or tried again (~), given up (-), and
---- done (=).
+--- Writes for a person how a new plan differs from the former one: tasks that are new (+), changed or tried again (~), given up (-),
+--- and done (=).
 ---@param before hocket.Outcome[]
 ---@param value hocket.Plan
 ---@return string
@@ -315,14 +335,14 @@ local function files()
   return require "hocket.patterns.plan.file"
 end
 
---- Whether a text means to be a plan's file.
+--- Whether a text is meant as a plan's file: Markdown with the key `plan` in its front matter, or YAML with it.
 ---@param text string
 ---@return boolean
 function plan.is_file(text)
   return files().is(text)
 end
 
---- Reads a plan as people write it, in Markdown or YAML.
+--- Reads a plan's file, Markdown or YAML. Every mistake has its line.
 ---@param text string
 ---@return {plan: hocket.Plan, name: string, description?: string, request?: string, team?: string, approve_plan?: boolean}? about
 ---@return {line: integer, message: string}[] problems Empty where it is read.

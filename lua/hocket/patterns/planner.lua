@@ -10,7 +10,8 @@
 ---                            └───────┼──────── answers ──────┘
 ---                                    └─ plan ─(approval)─> coordinator ──> results, what failed and why
 ---
---- The planner knows what the specialists can do. It has no tools itself.
+--- The planner knows what the specialists can do. It has no tools itself. [Plans](hocket.patterns.plan.md) are data, and
+--- [the coordinator](hocket.patterns.coordinator.md) carries them out without a model.
 local agents = require "hocket.agent"
 local answers = require "hocket.patterns.planner.answers"
 local ask = require "hocket.ask"
@@ -446,12 +447,11 @@ local function find_missing(self)
   end
 end
 
---- Carries out a plan that exists, such as one from a file. A person approves it first, unless `approved` is true. The tasks have the request
---- in their context. The other options are those of coordinator.run.
+--- Carries out a plan that exists, such as one from a file. A person approves it first, unless the option `approved` is true.
 ---@async
 ---@param value hocket.Plan
----@param options table
----@param request? string
+---@param options table Those of the coordinator (hocket.CoordinatorOptions), and `approved`.
+---@param request? string What the plan is for; every task has it in its context.
 ---@return table? reply As of planner.run.
 ---@return hocket.Error?
 function planner.carry_out(value, options, request)
@@ -474,14 +474,24 @@ function planner.carry_out(value, options, request)
   return reply, err
 end
 
---- Plans a request and has the plan carried out. `direct = true` passes the request to one agent without a plan (`specialist`, or
---- the conversation agent). `specialist = NAME` makes it a task of this specialist. `state` and `answers` continue after a result
---- with the finish "questions" or "approval". `tools` gives specialists more tools, by the specialists' names. `task_limit` is 20
---- unless the planner's file has another number. `remember = false` neither keeps the user's answers
---- to questions nor uses earlier ones. `plans`: the folder of saved plans. With `checks`, or that key in the planner's file, the planner gives tasks files, an expected outcome
---- and a check. coordinator.run gets the other options.
+---@class hocket.PlannerOptions The coordinator gets `limit`, `execution_mode`, `retries`, `backoff`, `timeouts`, `on_failure`, `max_replans`, `max_stalls`, `stall`, `board`, `model`, `allowed`, `tools`, `task_limit` and `split_depth` (hocket.CoordinatorOptions). And these:
+---@field request? string What the user wants; with `state` it may be left out.
+---@field history? hocket.History|{role: string, text: string}[] The conversation before it.
+---@field team? table<string, hocket.Agent> Without it the built-in agents.
+---@field planner? hocket.Agent In place of the team's `planner`.
+---@field specialists? string[] Those of the team that may get tasks; without it the ones of the planner's file.
+---@field approve_plan? boolean Whether a person approves the plan before it is carried out.
+---@field specialist? string Makes the request a task of this specialist, without a planner.
+---@field direct? boolean Passes the request to one agent (`specialist`, or the conversation agent) without a plan.
+---@field state? table Of a result with the finish "questions" or "approval": continues there.
+---@field answers? string To the questions of that result, or "yes" to its plan.
+---@field checks? boolean Tasks get files, an expected outcome and a check. The planner's file has this key as well.
+---@field remember? boolean With `false` the user's answers to questions are neither kept nor used later.
+---@field plans? string The folder of saved plans.
+
+--- Plans a request and has the plan carried out.
 ---@async
----@param options {request?: string, history?: hocket.History|{role: string, text: string}[], team?: table<string, hocket.Agent>, planner?: hocket.Agent, specialists?: string[], approve_plan?: boolean, specialist?: string, direct?: boolean, state?: table, answers?: string, tools?: table<string, hocket.Tool[]>, task_limit?: integer, checks?: boolean, remember?: boolean, plans?: string}
+---@param options hocket.PlannerOptions
 ---@return {text: string, finish: "stop"|"partial"|"questions"|"approval"|"declined", tasks?: hocket.Outcome[], plan?: hocket.Plan, questions?: string[], state?: table}?
 ---@return hocket.Error?
 function planner.run(options)

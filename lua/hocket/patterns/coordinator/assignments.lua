@@ -10,16 +10,16 @@ local assignments = {}
 --- Bytes of a result that a dependent is given.
 local SHOWN = 64 * 1024
 
----@class hocket.Outcome One task of a plan, at the end.
+---@class hocket.Outcome What became of one task of a plan.
 ---@field id string
 ---@field specialist string
 ---@field description string
----@field status "completed"|"failed"|"skipped"|"cancelled"|"pending"|"running"
----@field result? string
----@field error? string
+---@field status "completed"|"failed"|"skipped"|"cancelled"|"pending"|"running" "skipped": a task that it depends on has not completed.
+---@field result? string The specialist's report.
+---@field error? string Why it has not completed.
 ---@field partial? string An answer that was cut off.
 ---@field cause? string The task whose failure made this one be skipped.
----@field attempts integer
+---@field attempts integer How often it was tried.
 ---@field tried? string[] Agents that failed at it before the one that did it.
 ---@field blockers? {what: string, needs: string, refused?: string, tasks?: string[]}[] What its specialist has reported.
 ---@field unblocks? string The task that waited for it.
