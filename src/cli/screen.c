@@ -346,3 +346,10 @@ void cli_screen_say(struct cli_screen *s, enum cli_tone tone, const char *text)
     cli_buf_free(&shown);
     cli_buf_free(&b);
 }
+
+double cli_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double) t.tv_sec + (double) t.tv_nsec / 1e9;
+}

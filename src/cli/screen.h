@@ -64,6 +64,8 @@ void cli_screen_hold(struct cli_screen *s);
 void cli_screen_release(struct cli_screen *s);
 void cli_screen_draw(struct cli_screen *s, struct cli_rows *rows); /* takes the rows' text */
 
+double cli_now(void); /* seconds on a clock that never goes back */
+
 /* The escape that begins a tone, "" without colours; `cli_plain` ends it. */
 const char *cli_screen_tone(const struct cli_screen *s, enum cli_tone tone);
 const char *cli_screen_plain(const struct cli_screen *s);

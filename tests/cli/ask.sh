@@ -155,6 +155,11 @@ printf '      %s\n' '     2. x (web): Send it' '2. b (web, after a): Sum' 'Go ah
 cmp -s shown want || fail "the plan of a run that waits: $(cat shown)"
 cp p/sim1.lua p/sim.lua; rm p/sim1.lua p/sim2.lua
 
+# What was answered before is not asked again on the terminal that resumes the run.
+run hocket answer --store runs.db last q1 yes; expect 0
+run pty -- "$HOCKET" resume --store runs.db --trust last
+expect 0; hasnt out "Go ahead?"
+
 # A refused plan is exit code 6.
 mkdir -p team
 printf -- '---\nname: lead\ntools: [facilitator]\nagents: [web]\napprove_plan: true\n---\nLead.\n' >team/lead.md

@@ -193,6 +193,7 @@ struct cli_question {
     hocket_json *event;
     bool approval; /* of a call: yes, no, always */
     bool gone;     /* answered otherwise, or its run is over */
+    double since;
 };
 
 void cli_asker_start(
@@ -227,7 +228,7 @@ static void add(struct cli_asker *a, hocket_json *event, bool approval)
     struct cli_question *q = calloc(1, sizeof(*q)), **end = &a->first;
     if (!q)
         cli_nomem();
-    *q = (struct cli_question){ .event = event, .approval = approval };
+    *q = (struct cli_question){ .event = event, .approval = approval, .since = cli_now() };
     while (*end)
         end = &(*end)->next;
     *end = q;
@@ -274,6 +275,14 @@ size_t cli_asker_open(const struct cli_asker *a)
     for (const struct cli_question *q = a->first; q; q = q->next)
         n += !q->gone;
     return n;
+}
+
+bool cli_asker_due(const struct cli_asker *a)
+{
+    const struct cli_question *q = a->first;
+    while (q && q->gone)
+        q = q->next;
+    return q && cli_now() - q->since >= a->grace;
 }
 
 bool cli_asker_wanted(const struct cli_asker *a)

@@ -10,6 +10,9 @@
 #include "cli/ask/reader.h"
 #include "cli/screen.h"
 
+/* How long an answer of the store takes at most to arrive in a run that was resumed, in seconds. */
+#define CLI_ASK_GRACE 0.4
+
 struct cli_question;
 
 struct cli_asker {
@@ -18,6 +21,7 @@ struct cli_asker {
     struct cli_reader *reader;
     struct cli_question *first;
     uint64_t run;
+    double grace; /* seconds before a question is put: of a resumed run the store may have the answer */
     bool (*left)(
         void *ud); /* no more input comes: whether what is asked stays open. NULL: it does not */
     void *ud;
@@ -29,8 +33,9 @@ void cli_asker_end(struct cli_asker *a);
 
 void cli_asker_event(struct cli_asker *a, uint64_t run, const struct hocket_event *event);
 
-/* How many are open; whether the question on the screen is still wanted. */
+/* How many are open; whether the first one is to be put now; whether the question on the screen is still wanted. */
 size_t cli_asker_open(const struct cli_asker *a);
+bool cli_asker_due(const struct cli_asker *a);
 bool cli_asker_wanted(const struct cli_asker *a);
 
 /* Asks the first one and hands its answer over. No answer (Ctrl-D) is sent as such, unless the question stays

@@ -213,14 +213,15 @@ static void work(struct cli_chat *c)
     while (!c->result.done) {
         check_signals(c);
         c->cleared = false;
-        if (cli_asker_open(&c->asker) > 0 && !c->left && !c->leaving && !c->interrupted)
+        bool asked = cli_asker_open(&c->asker) > 0;
+        if (cli_asker_due(&c->asker) && !c->left && !c->leaving && !c->interrupted)
             cli_asker_ask(&c->asker);
         else if (c->late)
             cli_chat_late(c);
         else if (c->input_id[0] && !c->left)
             prompt(c);
         else
-            hocket_wait(c->host, c->screen.live ? 50 : -1);
+            hocket_wait(c->host, c->screen.live || asked ? 50 : -1);
         cli_feed_turn(&c->feed);
     }
 }
@@ -368,6 +369,7 @@ static int chat(struct cli_chat *c)
     cli_reader_start(&c->reader, c->host, c->terminal, go_on_reading, c);
     c->reader.history = c->args.history;
     cli_asker_start(&c->asker, c->host, &c->screen, &c->reader);
+    c->asker.grace = c->args.resume ? CLI_ASK_GRACE : 0;
     c->asker.left = is_left;
     c->asker.ud = c;
     start(c);

@@ -213,10 +213,11 @@ static void work(struct job *j)
 {
     while (!j->result.done) {
         check_signals(j);
-        if (cli_asker_open(&j->asker) > 0 && !j->cancelled)
+        bool asked = cli_asker_open(&j->asker) > 0;
+        if (cli_asker_due(&j->asker) && !j->cancelled)
             cli_asker_ask(&j->asker);
         else
-            hocket_wait(j->host, j->screen.live ? 50 : -1);
+            hocket_wait(j->host, j->screen.live || asked ? 50 : -1);
         cli_feed_turn(&j->feed);
     }
     check_signals(j); /* a cancel that had to interrupt code which never waits has arrived by now */
@@ -230,6 +231,7 @@ static void start_asking(struct job *j)
     j->args.on_terminal = j->args.interactive;
     cli_reader_start(&j->reader, j->host, true, go_on_asking, j);
     cli_asker_start(&j->asker, j->host, &j->screen, &j->reader);
+    j->asker.grace = j->args.resume ? CLI_ASK_GRACE : 0;
 }
 
 /* ---- The end ----------------------------------------------------------- */

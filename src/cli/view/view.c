@@ -106,13 +106,6 @@ static void speech_free(struct cli_speech *s)
 
 #define REDRAW_SECONDS 0.1
 
-double cli_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double) t.tv_sec + (double) t.tv_nsec / 1e9;
-}
-
 void cli_feed_start(struct cli_feed *f, struct cli_screen *screen, bool quiet, bool verbose)
 {
     *f = (struct cli_feed){

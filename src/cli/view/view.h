@@ -37,4 +37,3 @@ void cli_feed_summary(struct cli_feed *f, const hocket_json *usage, const char *
 /* The same of what the feed has counted itself, for a run that took so long. */
 void cli_feed_counted(struct cli_feed *f, double seconds);
 
-double cli_now(void); /* seconds on a clock that never goes back */
