@@ -167,7 +167,7 @@ local function check_roots(self)
   local reached = reach(self.defs, self.own, from)
   for _, name in ipairs(self.own) do
     if not reached[name] then
-      say(self, self.defs[name], "", "unreached", ("nothing reaches the agent '%s': it is named neither by %s nor by whom these call"):format(name,
+      say(self, self.defs[name], "", "unreached", ("nothing reaches the agent '%s': neither %s nor the agents that these call name it"):format(name,
         table.concat(from, ", "))).severity = "warning"
     end
   end

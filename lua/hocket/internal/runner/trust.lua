@@ -76,7 +76,8 @@ end
 local function code_of_file(path)
   local size, digest = read(path, MAX_BYTES)
   if not size then return nil, digest end
-  return { path = fs.real(path) or path, names = { path }, digest = digest }
+  local shown = path:gsub("[^/.][^/]*/%.%./", "", 1) -- "inn/agents/../sim.lua"
+  return { path = fs.real(path) or path, names = { shown }, digest = digest }
 end
 
 -- ---- What is remembered -------------------------------------------------------------------------
