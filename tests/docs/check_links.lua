@@ -34,8 +34,25 @@ local function exists(path)
   return fs.read(path) ~= nil or fs.list(path) ~= nil
 end
 
+-- Where a page is read, nothing shows what a fence says of its file: the paragraph above it has the name.
+local function check_names(path, text)
+  local above, gap, inside = "", true, false
+  for line in text:gmatch "([^\n]*)\n" do
+    if line:find "^```" then
+      local name = not inside and not line:find " first$" and line:match " file=(%S+)"
+      if name and not above:find(name:match "[^/]*$", 1, true) then wrong[#wrong + 1] = ("%s: nothing above the block says that it is %s"):format(path, name) end
+      inside, above = not inside, ""
+    elseif line == "" then
+      gap = true
+    elseif not inside then
+      above, gap = gap and line or above .. " " .. line, false
+    end
+  end
+end
+
 local function check(path)
   local linked = {}
+  check_names(path, assert(fs.read(path)))
   for link in outside_code(assert(fs.read(path))):gmatch "%]%(([^)%s]+)%)" do
     local file, name = link:match "^([^#]*)#?(.*)$"
     local target = file == "" and path or resolve(path, file)
