@@ -68,7 +68,7 @@ local nothing = {}
 
 local request_fields = {
   "temperature", "top_p", "top_k", "max_tokens", "seed", "reasoning", "schema", "schema_name",
-  "tool_choice", "body", "server_tools", "connect_timeout", "first_timeout", "idle_timeout", "timeout", "retries", "max_wait",
+  "tool_choice", "body", "server_tools", "warm_cache", "connect_timeout", "first_timeout", "idle_timeout", "timeout", "retries", "max_wait",
 }
 
 local function build_request(spec, tools)

@@ -100,6 +100,7 @@ const shows = {
   tool_denied: (app, agent, record) => note(record, h("b.bad", null, "denied"), " ", h("code", null, text(record.tool)), " ", text(record.reason)),
   tool_allowed: (app, agent, record) => note(record, "allowed ", h("code", null, text(record.tool)), " ", text(record.reason)),
   model_retry: (app, agent, record) => note(record, h("b.attention-words", null, "tries again"), ` ${text(record.reason)}: ${text(record.error)}`),
+  cache_awaited: (app, agent, record) => note(record, `waited ${text(record.seconds)} s for the provider's cache`),
   model_fallback: (app, agent, record) => note(record, `${text(record.from)} is given up for ${text(record.to)}: ${text(record.message)}`),
   tasks_created: (app, agent, record) => bubble("done", "plans", h("ul", null, (Array.isArray(record.tasks) ? record.tasks : []).slice(0, 100).map((one) => h("li", null, text(one?.text ?? one?.description), one?.assigned_to ? [" ", who(text(one.assigned_to))] : null)))),
   routed: (app, agent, record) => note(record, "goes to ", who(text(record.to)), " ", text(record.reason)),

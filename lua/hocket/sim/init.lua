@@ -29,6 +29,7 @@ local delivery = require "hocket.internal.sim.delivery"
 local faults = require "hocket.internal.sim.faults"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
+local prompt_cache = require "hocket.internal.base.lazy" "hocket.internal.sim.prompt_cache"
 local kept_responses = require "hocket.internal.base.lazy" "hocket.internal.sim.kept_responses"
 local random = require "hocket.internal.sim.random"
 local scripts = require "hocket.internal.sim.scripts"
@@ -189,6 +190,16 @@ local function refusal(state, protocol, body)
   return wrong and error_plan(protocol, 400, wrong)
 end
 
+-- Its beginning is kept now that its answer begins.
+local function with_cache(state, request, reply, cached)
+  state.cache:keep(request)
+  local copy, usage = {}, { cached = cached }
+  for name, value in pairs(reply) do copy[name] = value end
+  for name, value in pairs(reply.usage or {}) do usage[name] = value end
+  copy.usage = usage
+  return copy
+end
+
 local function answer(state, protocol, http)
   local body, err = json.decode(http.body, true)
   if type(body) ~= "table" then
@@ -201,8 +212,10 @@ local function answer(state, protocol, http)
   local refused = refusal(state, protocol, body) or overflow(state, protocol, request)
   if refused then return refused end
   local reply = scripts.ask(state.script, request)
+  local cached = state.cache and state.cache:find(request)
   local latency = option(reply, state, "latency")
   if latency > 0 then fiber.sleep(latency) end
+  if cached and not is_set(reply.status) then reply = with_cache(state, request, reply, cached) end
   return plan_of(state, protocol, request, reply, generator_of(state, http))
 end
 
@@ -256,7 +269,8 @@ local function new_state(script, options)
   if api and not strict.knows(api) then
     return nil, { code = "invalid", message = ("strict: there is no API '%s' (there are: openai, anthropic, gemini, mistral, llamacpp, vllm)"):format(tostring(api)) }
   end
-  return { script = script, options = options, seed = options.seed or script.seed, faults = chosen, counts = {}, counted = 0, kept = kept_responses.new(),
+  local cache = options.cache or script.cache
+  return { script = script, options = options, cache = cache and prompt_cache.new(cache) or nil, seed = options.seed or script.seed, faults = chosen, counts = {}, counted = 0, kept = kept_responses.new(),
     random = random.new(new_seed()) }
 end
 
@@ -299,7 +313,7 @@ end
 
 --- Serves a script. Must run inside a fiber, whose end also ends the server.
 ---@param script table|fun(request: table): any As from sim.load, or {reply = function}.
----@param options? {port?: integer, address?: string, latency?: number, pause?: number, fragment?: integer, fault?: string, fault_rate?: number, seed?: integer, retry_after?: number, window?: integer, strict?: string} strict: whose refusals are played: openai, anthropic, gemini, mistral, llamacpp, vllm. window: tokens that a request may have; a longer one is refused as providers do.
+---@param options? {port?: integer, address?: string, latency?: number, pause?: number, fragment?: integer, fault?: string, fault_rate?: number, seed?: integer, retry_after?: number, window?: integer, strict?: string, cache?: true|integer} cache: it finds beginnings of earlier requests again, as providers' prompt caches do; the tokens that one has to have (1024). strict: whose refusals are played: openai, anthropic, gemini, mistral, llamacpp, vllm. window: tokens that a request may have; a longer one is refused as providers do.
 ---@return {base: string, root: string, port: integer, close: fun()}? served `base` ends with /v1, `root` with the port.
 ---@return hocket.Error?
 function sim.serve(script, options)

@@ -23,6 +23,7 @@ struct hocket__attempt {
     uint64_t asked_ms, begun_ms, due_ms; /* see hocket__deadlines_now; due 0: no limit */
     bool done, failed;
     bool handed_out; /* a delta was */
+    bool began;      /* a delta has come, where the request says that this matters */
     struct hocket_error err;
     struct hocket__buf text, reasoning; /* deltas not handed out yet */
     struct hocket__buf trace;           /* see hocket__llm_spec */

@@ -34,6 +34,7 @@ struct hocket__lua_request {
     unsigned fitted_by; /* … these rules want them; empty: as they are. 0: by none yet */
     int connect_ms, first_ms, idle_ms, max_wait_ms;
     bool deltas; /* wanted as they come */
+    bool first;  /* it matters when the first of them comes: call:first() */
 };
 /* Adds `request` (lua_request.c). */
 void hocket__open_request(lua_State *L);

@@ -46,6 +46,19 @@ static void on_delta(void *ud, enum hocket__delta_kind kind, size_t index, struc
     hocket__fiber_wake(a->rt, a->fiber);
 }
 
+/* The first sign of the answer, for whoever waits for the provider's cache. */
+static void on_any_delta(
+    void *ud, enum hocket__delta_kind kind, size_t index, struct hocket__str text)
+{
+    struct hocket__attempt *a = ud;
+    if (!a->began) {
+        a->began = true;
+        hocket__fiber_wake(a->rt, a->fiber);
+    }
+    if (a->request->deltas)
+        on_delta(ud, kind, index, text);
+}
+
 /* A request that was refused, or that no connection took, has used nothing. Whether it is a call of
  * its own is known when it is known whether it is made again (attempt_settle). */
 static bool used_nothing(const struct hocket__attempt *a, const struct hocket_error *err)
@@ -216,7 +229,9 @@ static int begin(struct hocket__attempt *a, struct hocket_error *err)
         .idle_ms = a->request->idle_ms,
         .total_ms = attempt_left_ms(a),
         .max_message = a->rt->max_message,
-        .on_delta = a->request->deltas ? on_delta : NULL,
+        .on_delta = a->request->first    ? on_any_delta
+                    : a->request->deltas ? on_delta
+                                         : NULL,
         .on_head = a->lane ? on_head : NULL,
         .on_done = on_done,
         .ud = a,
@@ -627,6 +642,26 @@ static int l_wait(lua_State *L)
     return wait_done(L, LUA_OK, 0);
 }
 
+static int wait_first(lua_State *L, int status, lua_KContext ctx)
+{
+    (void) status;
+    (void) ctx;
+    struct hocket__attempt *a = hocket__check_call(L, 1);
+    attempt_advance(a);
+    if (!a->began && !a->done)
+        return wait_more(L, a, wait_first);
+    lua_pushboolean(L, a->began || !a->failed);
+    return 1;
+}
+
+/* call:first() -> whether an answer has begun, or come whole: waits until then, or until it has failed. For requests
+ * with `warm_cache`. */
+static int l_first(lua_State *L)
+{
+    hocket__runtime(L);
+    return wait_first(L, LUA_OK, 0);
+}
+
 /* What may be handed out: no end that may be the beginning of a secret, while more comes. */
 static size_t ready(const struct hocket__attempt *a, const struct hocket__buf *b)
 {
@@ -758,6 +793,7 @@ static int l_recall(lua_State *L)
 static const luaL_Reg functions[] = { { "start", l_start }, { "recall", l_recall },
     { NULL, NULL } };
 static const luaL_Reg call_methods[] = {
+    { "first", l_first },
     { "wait", l_wait },
     { "next", l_next },
     { "retry", l_retry },

@@ -38,6 +38,8 @@ static const struct hocket__opt rows[] = {
     { ROW(TEXT, "schema", schema) },
     { ROW(WORD, "schema_name", schema_name) },
     { ROW(TEXT, "extra", extra) },
+    { ROW(BOOL, "cache_mark", cache_mark) },
+    { HOCKET__OPT_BOOL("warm_cache", struct hocket__lua_request, first) },
     { HOCKET__OPT_SECONDS("connect_timeout", struct hocket__lua_request, connect_ms) },
     { HOCKET__OPT_SECONDS("first_timeout", struct hocket__lua_request, first_ms) },
     { HOCKET__OPT_SECONDS("idle_timeout", struct hocket__lua_request, idle_ms) },

@@ -115,6 +115,30 @@ static void test_input(void **state)
     hocket__history_deinit(&h);
 }
 
+/* A mark for the provider's cache makes the system prompt a message; a server without schemas reads them there. */
+static void test_cache_mark(void **state)
+{
+    struct hocket__history h;
+    hocket__history_init(&h, &hocket__malloc, 0);
+    struct hocket__llm_request q = request_of(&h);
+    q.cache_mark = true;
+    q.system = HOCKET__STR("be brief");
+    add(&h, "{\"role\":\"user\",\"text\":\"x\"}");
+    check_body(PROTO, &q,
+        "{\"model\":\"m\",\"store\":false,\"include\":[\"reasoning.encrypted_content\"],\"input\":["
+        "{"
+        "\"type\":\"message\",\"role\":\"developer\",\"content\":[{\"type\":\"input_text\","
+        "\"text\":"
+        "\"be brief\",\"prompt_cache_breakpoint\":{\"mode\":\"explicit\"}}]},{\"role\":\"user\","
+        "\"content\":[{\"type\":\"input_text\",\"text\":\"x\"}]}]}");
+    q.system = HOCKET__STR("");
+    check_body(PROTO, &q,
+        "{\"model\":\"m\",\"store\":false,\"include\":[\"reasoning.encrypted_content\"],\"input\":["
+        "{"
+        "\"role\":\"user\",\"content\":[{\"type\":\"input_text\",\"text\":\"x\"}]}]}");
+    hocket__history_deinit(&h);
+}
+
 /* ---- Streams ---- */
 
 static void test_text(void **state)
@@ -299,6 +323,7 @@ int main(void)
         cmocka_unit_test(test_include),
         cmocka_unit_test(test_request),
         cmocka_unit_test(test_input),
+        cmocka_unit_test(test_cache_mark),
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_twins),
         cmocka_unit_test(test_calls),

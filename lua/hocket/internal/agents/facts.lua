@@ -4,7 +4,7 @@
 local graph = require "hocket.internal.agents.graph"
 
 --- What a definition says of requests and sessions.
-local settings = { "temperature", "top_p", "top_k", "max_tokens", "seed", "stop", "reasoning", "body", "server_tools", "max_turns", "max_tool_calls", "parallel", "retries", "context" }
+local settings = { "temperature", "top_p", "top_k", "max_tokens", "seed", "stop", "reasoning", "body", "server_tools", "warm_cache", "max_turns", "max_tool_calls", "parallel", "retries", "context" }
 
 --- Keys that bring a toolset of their name along.
 local own_sets = { "mcp", "memory", "project", "skills" }

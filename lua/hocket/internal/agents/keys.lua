@@ -174,6 +174,7 @@ local groups = {
     { name = "tool_choice", kind = kinds.name, doc = "forces the first call: a tool's name, or `required` for any tool" },
     { name = "body", kind = body, doc = "members that are merged into each request; null removes one" },
     { name = "retries", kind = kinds.integer(0), default_text = "2", doc = "how often a failed model call is repeated" },
+    { name = "warm_cache", kind = kinds.boolean, default = false, doc = "of several calls at once the first goes alone until the provider's cache has the prompt; the others read it there" },
   },
   { title = "Tools, data and schemas",
     { name = "tools", kind = tools, default = {}, doc = "the tools and toolsets of the agent; `workflow:NAME` is a workflow of the project" },

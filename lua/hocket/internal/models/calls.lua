@@ -17,6 +17,7 @@ local prices = require "hocket.internal.base.lazy" "hocket.prices"
 local refusal = require "hocket.internal.base.lazy" "hocket.internal.models.refusal"
 local server_tools = require "hocket.internal.base.lazy" "hocket.internal.models.server_tools"
 local system = require "hocket.internal.core.system"
+local warm = require "hocket.internal.base.lazy" "hocket.internal.models.warm"
 
 local calls = {}
 
@@ -53,6 +54,14 @@ local function in_time(request)
   return request.unformatted
 end
 
+-- A sibling may have to go first.
+local function enter(asker, one, request)
+  if not request.spec.warm_cache then return nil end
+  local first, waited = warm.enter(one, request, left(asker))
+  if waited then warm.tell(asker, one, waited) end
+  return first
+end
+
 -- Returns the call, which has its reply; or nil, the error and the call, where there was one. `made`: how many were
 -- made before.
 local function attempt(asker, one, history, again, made)
@@ -67,11 +76,11 @@ local function attempt(asker, one, history, again, made)
     if not fitted then return nil, wrong end
     request = fitted
   end
+  if request.spec.warm_cache then request = warm.fit(one, request) end
   if here or run and run.here then
     local how = { request = request, again = again, made = made or 0, left = left(asker) }
     return (here and kept_call.attempt or kept_call.within)(asker, one, history, how)
   end
-  local timeout = asker.deadline and math.max(left(asker), 0.001)
   local guess = asker.hold and account.tokens_of(history, request.spec) or nil
   local may, why_not = machine_policy.model(one.id, run)
   if not may then return nil, why_not end
@@ -80,9 +89,12 @@ local function attempt(asker, one, history, again, made)
     local ready, wrong = one.keys:ready(one.handle)
     if not ready then return nil, wrong end
   end
+  local first <close> = enter(asker, one, request)
+  local timeout = asker.deadline and math.max(left(asker), 0.001)
   local call, err = core.start(one.handle, history, request.handle, one.name, request.run, timeout or nil, again,
     run and run.accounts or nil, asker.account, one.id and prices.priced(one.id), asker.observed and asker.observed:lines(), guess)
   if not call then return nil, err end
+  if first then first:over(call:first()) end
   local hear = asker:listener(request, one)
   if hear then
     for kind, text in call.next, call do hear(kind, text) end

@@ -14,6 +14,7 @@ local machine_policy = require "hocket.internal.models.machine_policy"
 local pack = require "hocket.internal.base.pack"
 local prices = require "hocket.internal.base.lazy" "hocket.prices"
 local system = require "hocket.internal.core.system"
+local warm = require "hocket.internal.base.lazy" "hocket.internal.models.warm"
 
 local kept_call = {}
 
@@ -31,12 +32,15 @@ function Failed:settle(again)
   if self.open and not again and asker.run then asker.run.accounts:count(asker.account) end
 end
 
+-- How it is sent, and not what is asked.
+local of_sending = { warm_cache = true, cache_mark = true }
+
 -- Everything but what is asked of it: what a provider gets.
 local function request_of(request)
   if not request.digest then
     local fields = {}
     for name, value in pairs(request.spec) do
-      if type(value) ~= "table" and type(value) ~= "function" then fields[name] = value end
+      if type(value) ~= "table" and type(value) ~= "function" and not of_sending[name] then fields[name] = value end
     end
     request.digest = effects.digest(fields)
   end
@@ -51,15 +55,16 @@ local function hand_out(call, on_delta)
   for kind, text in call.next, call do on_delta(kind, text) end
 end
 
-local function wait(call, on_delta)
+local function wait(call, on_delta, first)
+  if first then first:over(call:first()) end
   if on_delta then hand_out(call, on_delta) end
   return call:wait()
 end
 
 -- What became of a call that was started: as a table of data.
-local function outcome(call, asker, how, request, hear)
+local function outcome(call, asker, how, request, hear, first)
   local began = fiber.now()
-  local ok, came, err = pcall(wait, call, hear)
+  local ok, came, err = pcall(wait, call, hear, first)
   if not ok then call:cancel() end -- by now, or since the listener of its text has raised
   local counted, open = call:counted()
   if not ok then return { counted = counted, raised = { pack.data(came) } } end
@@ -82,10 +87,14 @@ local function lack(one, err)
   return { err = pack.data(err), begun = false }
 end
 
+-- A sibling may have to go first.
+local function enter(one, request, left)
+  if request.spec.warm_cache then return warm.enter(one, request, left) end
+end
+
 -- Outside of the run. Returns the outcome, and the call that has a reply.
 local function make(one, history, asker, how)
   local request = how.request
-  local timeout = how.left and math.max(how.left, 0.001)
   local may, refused = machine_policy.model(one.id, asker.run)
   if not may then return { err = pack.data(refused), begun = false } end
   if one.lacks then return lack(one, one.lacks) end
@@ -96,11 +105,14 @@ local function make(one, history, asker, how)
   end
   local hold <close>, short = project_share(asker, one, history, request)
   if short then return { err = pack.data(short), begun = false } end
+  local first <close>, waited = enter(one, request, how.left)
+  local timeout = how.left and math.max(how.left - (waited or 0), 0.001)
   local guess = (asker.hold or hold) and account.tokens_of(history, request.spec) or nil
   local call, err = core.start(one.handle, history, request.handle, one.name, request.run, timeout, how.again, true, 0,
     one.id and prices.priced(one.id), asker.observed and asker.observed:lines(), guess)
   if not call then return { err = pack.data(err), begun = false } end
-  local result = outcome(call, asker, how, request, asker:listener(request, one))
+  local result = outcome(call, asker, how, request, asker:listener(request, one), first)
+  result.waited = waited
   if hold then hold:settle(result.counted) end
   return result, result.reply and call or nil
 end
@@ -120,11 +132,20 @@ end
 
 -- Nearly all outcomes are replies: those go without a table.
 local function to_text(result)
-  if result.reply then return "r" .. string.pack("<s4", result.counted) .. result.reply end
+  local waited = result.waited and "w" .. string.pack("<d", result.waited) or ""
+  if result.reply then return waited .. "r" .. string.pack("<s4", result.counted) .. result.reply end
   return "e" .. pack.encode(result)
 end
 
-local function from_text(text)
+local from_text
+
+function from_text(text)
+  if text:sub(1, 1) == "w" then
+    local waited, behind = string.unpack("<d", text, 2)
+    local result = from_text(text:sub(behind))
+    result.waited = waited
+    return result
+  end
   if text:sub(1, 1) ~= "r" then return pack.decode(text:sub(2)) end
   local counted, at = string.unpack("<s4", text, 2)
   return { counted = counted, reply = text:sub(at) }
@@ -157,6 +178,7 @@ local function attempt(asker, one, history, how)
   if result.counted and asker.run then count(asker, result.counted, remembered) end
   if asker.observed then asker.observed.reused = remembered or nil end
   if gone or text == "" then effects.cancel() end
+  if result.waited then warm.tell(asker, one, result.waited) end
   if result.reply and not result.raised then return call or recall(asker, one, history, how.request, result) end
   return failure(asker, result)
 end
@@ -170,6 +192,7 @@ end
 function kept_call.within(asker, one, history, how)
   local result, call = make(one, history, asker, how)
   if result.counted then asker.run.accounts:count(asker.account, result.counted) end
+  if result.waited then warm.tell(asker, one, result.waited) end
   if call then return call end
   return failure(asker, result)
 end

@@ -257,8 +257,30 @@ static void put_tools(request q, struct hocket__buf *b)
 static void put_instructions(request q, struct hocket__buf *b)
 {
     bool in_words = hocket__schema_only_in_prompt(q);
-    if (hocket__system_has(q, in_words) && hocket__proto_key(q, b, "instructions"))
+    if (!q->cache_mark && hocket__system_has(q, in_words)
+        && hocket__proto_key(q, b, "instructions"))
         hocket__system_write(q, in_words, b);
+}
+
+/* Only a part of a message can have a mark: the system prompt is the first message then. */
+static void put_marked_system(request q, struct hocket__buf *b)
+{
+    bool in_words = hocket__schema_only_in_prompt(q);
+    if (!q->cache_mark || !hocket__system_has(q, in_words))
+        return;
+    put_type(b, "message");
+    hocket__jw_key(b, "role");
+    hocket__jw_cstring(b, "developer");
+    hocket__jw_key(b, "content");
+    hocket__jw_open(b, '[');
+    put_type(b, "input_text");
+    hocket__jw_key(b, "text");
+    hocket__system_write(q, in_words, b);
+    hocket__jw_key(b, "prompt_cache_breakpoint");
+    hocket__jw_raw(b, HOCKET__STR("{\"mode\":\"explicit\"}"));
+    hocket__jw_close(b, '}');
+    hocket__jw_close(b, ']');
+    hocket__jw_close(b, '}');
 }
 
 static bool begins(const char *text, const char *with)
@@ -298,6 +320,7 @@ int hocket__openai_responses_write(request q, struct hocket__buf *b, struct hock
     hocket__proto_extra(q, b, from);
     hocket__jw_key(b, "input");
     hocket__jw_open(b, '[');
+    put_marked_system(q, b);
     if (q->history->wire.len > 0)
         hocket__jw_raw(b, hocket__buf_str(&q->history->wire));
     hocket__jw_close(b, ']');

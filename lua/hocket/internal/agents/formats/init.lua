@@ -92,7 +92,7 @@ local shown_by = {
 }
 
 local ours_alone = { "variables", "router", "fallback", "advisors", "team", "document", "task_limit", "approve", "approve_plan", "on_failure", "until", "budget",
-  "context", "body", "server_tools", "mcp", "project", "input", "output", "pool", "sandbox", "handoff", "parallel", "max_tool_calls", "retries" }
+  "context", "body", "server_tools", "warm_cache", "mcp", "project", "input", "output", "pool", "sandbox", "handoff", "parallel", "max_tool_calls", "retries" }
 
 local function has_any(raw, names)
   for _, name in ipairs(names) do
