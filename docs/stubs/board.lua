@@ -15,11 +15,14 @@ local board = {}
 ---@field completed_by? string The agent. "auto": the agent's work succeeded, but it left the task open.
 ---@field error? string
 ---@field result? string
+---@field parent? integer The task that it is a part of.
+---@field unblocks? integer The blocked task that waits for it.
+---@field reassigned_to? string[] The agents that got it after `assigned_to` had failed, in order.
 ---@field board? integer The number of its board within the run.
 
 --- Creates all of the tasks. If one is invalid, it creates none.
 ---@param agent string The agent that plans.
----@param tasks {text: string, assigned_to: string, active_form?: string}[]
+---@param tasks {text: string, assigned_to: string, active_form?: string, parent?: integer, unblocks?: integer}[] parent, unblocks: existing tasks.
 ---@return integer[]? ids
 ---@return hocket.Error?
 function board:create(agent, tasks) end
@@ -81,6 +84,15 @@ function board:skip(agent, id, why) end
 ---@return true? ok
 ---@return hocket.Error?
 function board:cancel(agent, id, why) end
+
+--- Gives a running task to another agent, because the agent that had it has failed. `assigned_to` does not change.
+---@param agent string The agent that failed.
+---@param id integer
+---@param to string The next agent.
+---@param why? string Why the other one failed.
+---@return true? ok
+---@return hocket.Error?
+function board:reassign(agent, id, to, why) end
 
 --- Settles the tasks `own` when `agent` has ended its work on them. On success it completes the open ones, with "auto" as
 --- `completed_by`. On failure it marks all of them as failed with `why`; tasks that were completed keep their result.

@@ -101,8 +101,11 @@ static void board_operation(struct world *w)
     for (size_t i = 0; i < 3; i++)
         own[i] = 1 + rnd(w, (uint32_t) count + 1);
     struct hocket__ids ids = { own, 1 + rnd(w, 3) };
-    struct hocket__task_spec specs[2] = { { text, agent, text }, { text, agents[0], { "", 0 } } };
-    switch (rnd(w, 10)) {
+    struct hocket__task_spec specs[2] = {
+        { .text = text, .assigned_to = agent, .active_form = text, .parent = rnd(w, 4) },
+        { .text = text, .assigned_to = agents[0], .active_form = { "", 0 }, .unblocks = rnd(w, 4) },
+    };
+    switch (rnd(w, 11)) {
     case 0: hocket__board_create(w->board, agent, specs, 1 + rnd(w, 2), NULL, NULL); break;
     case 1:
     case 2: hocket__board_start(w->board, agent, ids, HOCKET__ALL_AT_ONCE, NULL); break;
@@ -110,7 +113,8 @@ static void board_operation(struct world *w)
     case 4: hocket__board_complete(w->board, agent, by, ids, 1 + rnd(w, 9), text, &c, NULL); break;
     case 5: hocket__board_fail(w->board, agent, own[0], text, NULL); break;
     case 6: hocket__board_skip(w->board, agent, own[0], text, NULL); break;
-    case 7:
+    case 7: hocket__board_reassign(w->board, agent, own[0], by, text, NULL); break;
+    case 8:
         if (rnd(w, 4) == 0)
             hocket__board_cancel(w->board, agent, own[0], text, NULL);
         break;

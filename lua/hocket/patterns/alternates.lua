@@ -81,6 +81,7 @@ local function try(step, one, tried, about)
   if not to then return nil, name end
   local last = tried[#tried]
   step:emit("reassigned", { from = last.name, to = name, error = last.err.message, code = last.err.code, tried = #tried })
+  if step.opts.on_reassigned then step.opts.on_reassigned(last.name, name, last.err) end
   local said, used = step.opts.outcome, nil
   if said then outcome.begin(said) end
   local reply, err = step:give(to, ("%s\n\n%s"):format(step.input, tried_before(tried, about.done)), "alternate",

@@ -116,6 +116,7 @@ local function job_of(state, task, index, sequential)
   local spec, step = orchestrate.job(def, function(job) return state.channel:brief(task, job, coordinator.closing) end, {
     trigger = "plan", timeout = timeout_of(state, def), model = state.options.model, allowed = state.options.allowed,
     tools = state.options.tools and state.options.tools[def.name], closing = closing_tools, outcome = said,
+    on_reassigned = function(from, to, err) state.board:reassign(from, state.channel.by_id[task.id].board_id, to, err.message) end,
     judge = function(reply, err) return outcome.of(said, reply, err) end, attempts = (state.options.retries or RETRIES) + 1, alternates = alternates_of(state, task), check = check_of(task),
   })
   if not spec then return nil, step end
@@ -140,7 +141,8 @@ local function enter(state, tasks, parent, unblocks)
   for i, task in ipairs(tasks) do
     state.in_round[task.id] = true
     wanted[i] = { text = parent and not unblocks and ("%s: %s"):format(task.id, task.description) or task.description, assigned_to = task.specialist,
-      active_form = task.active_form or texts.truncate("Working on: " .. task.description, 200) }
+      active_form = task.active_form or texts.truncate("Working on: " .. task.description, 200),
+      parent = parent and not unblocks and parent.board_id or nil, unblocks = unblocks and parent.board_id or nil }
   end
   local ids, err = state.board:create(parent and not unblocks and parent.specialist or "coordinator", wanted)
   if not ids then return nil, err end
@@ -240,6 +242,13 @@ local function list_of(state, tasks)
   return list
 end
 
+-- Where tasks of the plan are on the board, in their order.
+local function board_ids(state, tasks)
+  local ids = json.array {}
+  for i, task in ipairs(tasks) do ids[i] = state.channel.by_id[task.id].board_id end
+  return ids
+end
+
 local function ids_of(list)
   local ids = json.array {}
   for i, one in ipairs(list) do ids[i] = one.id end
@@ -250,6 +259,7 @@ end
 local function carry(state, parent, list, unblocks)
   local ok, err = enter(state, list, parent, unblocks)
   if not ok then return nil, err end
+  if not unblocks then parts.announce(parent, list, { board = state.board:number(), task_id = parent.board_id, task_ids = board_ids(state, list) }) end
   local ids, refused = submit(state, list, state.sequential)
   if not ids then return nil, refused end
   local closing <close> = setmetatable({}, { __close = function() close_round(state, list, ids) end })
@@ -261,7 +271,6 @@ end
 local function carry_parts(state, task, list)
   local parent = state.channel.by_id[task.id]
   state.reserved[task.id], parent.parts = nil, ids_of(list)
-  parts.announce(task, list, (parent.depth or 0) + 1)
   return carry(state, parent, list, false)
 end
 
@@ -271,12 +280,12 @@ local function unblock(state, task, said)
   local mark = { what = blocked.what, needs = blocked.needs, done = said.step:done() }
   entry.blockers = entry.blockers or json.array {}
   table.insert(entry.blockers, mark)
-  state.run:emit("task_blocked", { id = task.id, what = blocked.what, needs = blocked.needs }, task.specialist)
+  state.run:emit("task_blocked", { id = task.id, board = state.board:number(), task_id = entry.board_id, what = blocked.what, needs = blocked.needs }, task.specialist)
   local list, refused = blockers.plan(state, task, blocked)
   mark.refused, mark.tasks = refused, list and ids_of(list)
   local ok, err = true, nil
   if list then ok, err = carry(state, entry, list, true) end
-  state.run:emit("task_unblocked", { id = task.id, refused = refused, tasks = mark.tasks, error = err and err.message }, task.specialist)
+  state.run:emit("task_unblocked", { id = task.id, board = state.board:number(), task_id = entry.board_id, refused = refused, tasks = mark.tasks, error = err and err.message }, task.specialist)
   if ok then return true end
   return nil, { code = "state", no_retry = true, message = ("what blocks '%s' was not removed: %s"):format(task.id, err.message) }
 end
@@ -287,7 +296,7 @@ local function run_round(state, value)
   state.on_failure = state.options.on_failure or value.on_failure or "skip"
   local ok, err = enter(state, value.tasks)
   if not ok then return nil, err end
-  state.run:emit("plan_started", { tasks = json.array(value.tasks), execution_mode = sequential and "sequential" or "parallel", replan = state.replans })
+  state.run:emit("plan_started", { tasks = json.array(value.tasks), board = state.board:number(), task_ids = board_ids(state, value.tasks), execution_mode = sequential and "sequential" or "parallel", replan = state.replans })
   state.jobs:limit("group", state.group, sequential and 1 or state.options.limit or LIMIT)
   local ended <close> = setmetatable({}, { __close = function() state.jobs:limit("group", state.group, nil) end })
   local ids, refused = submit(state, value.tasks, sequential)
@@ -410,6 +419,7 @@ local plans = 0
 local function new_state(value, options)
   local run = orchestrate.current_run() or error("a plan can only be carried out inside a run", 3)
   plans = plans + 1
+  if options.board and (run.edition or 4) >= 4 then run:adopt { board = options.board } end
   local room = math.max(#(value.tasks or {}), options.task_limit or plan.TASK_LIMIT) * (1 + (options.max_replans or MAX_REPLANS))
   return {
     run = run, options = options, team = options.team, jobs = broker.shared(), channel = assignments.new(),

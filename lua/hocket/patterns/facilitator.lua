@@ -86,7 +86,7 @@ local function create_tasks(lead)
     run = function(args, ctx)
       local agreed, refused = approved(lead, args.tasks)
       if not agreed then return failed(refused) end
-      local ids, err = ctx.board:create(lead.name, args.tasks)
+      local ids, err = ctx.board:create(lead.name, waiting.linked(ctx.board, args.tasks))
       if not ids then return failed(err) end
       local lines = {}
       for i, task in ipairs(args.tasks) do lines[i] = ("%d (%s): %s"):format(ids[i], task.assigned_to, task.text) end
@@ -166,6 +166,15 @@ local function is_newer(run)
   return (run.edition or 2) >= 2
 end
 
+-- What is still open of a dispatch goes to the next agent, on the board too.
+local function reassigning(tasks, ids)
+  return function(from, to, err)
+    for _, task in ipairs(tasks:tasks(ids) or {}) do
+      if task.status == "running" then tasks:reassign(from, task.id, to, err.message) end
+    end
+  end
+end
+
 -- Sends one specialist to work and settles its tasks, however it ended.
 local function dispatch(ctx, name, ids, message)
   if #ids == 0 then return failed { code = "invalid", message = "task_ids is empty: name the tasks to work on" } end
@@ -185,7 +194,7 @@ local function dispatch(ctx, name, ids, message)
   end
   local reply, wrong = orchestrate.call(ctx.team[name], message, {
     trigger = "dispatch", task_ids = ids, board = tasks, document = ctx.document, extra_tools = to_specialists, model = ctx.model,
-    closing = newer and closing_tools or nil, outcome = said, judge = judge,
+    closing = newer and closing_tools or nil, outcome = said, judge = judge, on_reassigned = reassigning(tasks, ids),
   })
   reply, wrong = judge(reply, wrong)
   if reply and said.blocked then

@@ -178,7 +178,18 @@ static struct hocket__str field(lua_State *L, int idx, const char *name)
     return s;
 }
 
-/* b:create(agent, {{text=, assigned_to=, active_form=}, …}) -> ids | nil, error */
+/* The number of another task; 0: none is named. */
+static int64_t task_field(lua_State *L, int idx, const char *name)
+{
+    int is_int = 0, type = lua_getfield(L, idx, name);
+    lua_Integer id = lua_tointegerx(L, -1, &is_int);
+    if (type != LUA_TNIL && (!is_int || id < 1))
+        luaL_error(L, "bad field '%s' of a task (the number of a task expected)", name);
+    lua_pop(L, 1);
+    return type == LUA_TNIL ? 0 : id;
+}
+
+/* b:create(agent, {{text=, assigned_to=, active_form=, parent=, unblocks=}, …}) -> ids | nil, error */
 static int l_create(lua_State *L)
 {
     struct board *b = check_board(L);
@@ -193,7 +204,8 @@ static int l_create(lua_State *L)
         luaL_argcheck(L, lua_istable(L, -1), 3, "a list of tables expected");
         int at = lua_gettop(L);
         specs[i] = (struct hocket__task_spec){ field(L, at, "text"), field(L, at, "assigned_to"),
-            field(L, at, "active_form") };
+            field(L, at, "active_form"), task_field(L, at, "parent"),
+            task_field(L, at, "unblocks") };
         lua_pop(L, 1);
     }
     int64_t first;
@@ -280,6 +292,16 @@ static int l_skip(lua_State *L)
 static int l_cancel(lua_State *L)
 {
     return close_task(L, hocket__board_cancel);
+}
+
+/* b:reassign(agent, id, to, error?) -> true | nil, error */
+static int l_reassign(lua_State *L)
+{
+    struct board *b = check_board(L);
+    struct hocket_error err;
+    int rc = hocket__board_reassign(b->board, hocket__check_str(L, 2), luaL_checkinteger(L, 3),
+        hocket__check_str(L, 4), opt_text(L, 5), &err);
+    return succeeded(L, rc, &err);
 }
 
 /* b:settle(agent, own_ids, success, error?) -> ids that were left open | nil, error */
@@ -381,6 +403,7 @@ static const luaL_Reg methods[] = {
     { "fail", l_fail },
     { "skip", l_skip },
     { "cancel", l_cancel },
+    { "reassign", l_reassign },
     { "settle", l_settle },
     { "replay", l_replay },
     { "status", l_status },

@@ -6,6 +6,7 @@
  * copies; an update makes its copies before it is recorded, since nothing may fail afterwards. */
 #include "core/board/board.h"
 
+#include <inttypes.h>
 #include <stdint.h>
 
 #include "core/board/board_impl.h"
@@ -43,9 +44,12 @@ bool hocket__task_open(enum hocket__task_status status)
     return states[status].open;
 }
 
-bool hocket__task_can(enum hocket__task_status from, enum hocket__task_status to)
+bool hocket__task_can(const struct hocket__task *task, const struct hocket__task_update *u)
 {
-    return (transitions[from] >> to & 1) != 0;
+    if (u->reassigned_to.n > 0)
+        return task->status == HOCKET__TASK_RUNNING && u->status == HOCKET__TASK_RUNNING
+               && task->reassigned_n < HOCKET__REASSIGNED_MAX;
+    return (transitions[task->status] >> u->status & 1) != 0;
 }
 
 struct hocket__board_options hocket__board_options_default(void)
@@ -101,6 +105,9 @@ static void task_deinit(struct hocket__board *b, struct hocket__task *task)
     hocket__text_free(b->a, &task->completed_by);
     hocket__text_free(b->a, &task->error);
     hocket__text_free(b->a, &task->result);
+    for (size_t i = 0; i < task->reassigned_n; i++)
+        hocket__text_free(b->a, &task->reassigned[i]);
+    hocket__free(b->a, task->reassigned, task->reassigned_cap * sizeof(*task->reassigned));
 }
 
 void hocket__board_free(struct hocket__board *b)
@@ -157,6 +164,23 @@ static int task_init(
         || hocket__text_repaired_copy(b->a, spec->active_form, SIZE_MAX, &task->active_form) < 0
         || hocket__text_repaired_copy(b->a, spec->assigned_to, SIZE_MAX, &task->assigned_to) < 0)
         return HOCKET_ENOMEM;
+    task->parent = spec->parent;
+    task->unblocks = spec->unblocks;
+    return 0;
+}
+
+/* Other tasks are named that are there already: so there are no circles. */
+static int check_links(const struct hocket__board *b, const struct hocket__task_spec *specs,
+    size_t count, struct hocket_error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        int64_t links[] = { specs[i].parent, specs[i].unblocks };
+        for (size_t k = 0; k < 2; k++)
+            if (links[k] != 0 && !hocket__board_get(b, links[k]))
+                return hocket__error(err, HOCKET_EINVAL,
+                    "task %zu of %zu: there is no task %" PRId64 " that it could be %s", i + 1,
+                    count, links[k], k == 0 ? "a part of" : "for");
+    }
     return 0;
 }
 
@@ -175,10 +199,12 @@ static int record_tasks(struct hocket__board *b, struct hocket__str agent,
 int hocket__board_add_tasks(struct hocket__board *b, struct hocket__str agent,
     const struct hocket__task_spec *specs, size_t count, bool record, struct hocket_error *err)
 {
+    int status = check_links(b, specs, count, err);
+    if (status < 0)
+        return status;
     if (hocket__grow(b->a, &b->tasks, &b->cap, b->count + count, sizeof(*b->tasks)) < 0)
         return hocket__error_nomem(err);
     struct hocket__task *tasks = b->tasks + b->count;
-    int status = 0;
     size_t made = 0;
     memset(tasks, 0, count * sizeof(*tasks));
     while (made < count && status == 0) {
@@ -202,7 +228,7 @@ int hocket__board_add_tasks(struct hocket__board *b, struct hocket__str agent,
 
 /* Copies the texts of an update before any record is written: a written record must find its copies. */
 struct texts {
-    struct hocket__str completed_by, error, result;
+    struct hocket__str completed_by, error, result, reassigned_to;
 };
 
 static void texts_deinit(struct hocket__board *b, struct texts *t)
@@ -210,16 +236,19 @@ static void texts_deinit(struct hocket__board *b, struct texts *t)
     hocket__text_free(b->a, &t->completed_by);
     hocket__text_free(b->a, &t->error);
     hocket__text_free(b->a, &t->result);
+    hocket__text_free(b->a, &t->reassigned_to);
 }
 
-/* All three or none: a caller that gets an error has nothing to free. */
+/* All or none: a caller that gets an error has nothing to free. */
 static int texts_init(
     struct hocket__board *b, struct texts *t, const struct hocket__task_update *u, size_t max)
 {
-    *t = (struct texts){ { "", 0 }, { "", 0 }, { "", 0 } };
+    size_t name = max < HOCKET__NAME_MAX ? max : HOCKET__NAME_MAX;
+    *t = (struct texts){ { "", 0 }, { "", 0 }, { "", 0 }, { "", 0 } };
     if (hocket__text_repaired_copy(b->a, u->completed_by, max, &t->completed_by) == 0
         && hocket__text_repaired_copy(b->a, u->error, max, &t->error) == 0
-        && hocket__text_repaired_copy(b->a, u->result, max, &t->result) == 0)
+        && hocket__text_repaired_copy(b->a, u->result, max, &t->result) == 0
+        && hocket__text_repaired_copy(b->a, u->reassigned_to, name, &t->reassigned_to) == 0)
         return 0;
     texts_deinit(b, t);
     return HOCKET_ENOMEM;
@@ -236,7 +265,8 @@ static int record_update(struct hocket__board *b, struct hocket__str agent,
         .error = t->error,
         .result = t->result,
         .corrected = u->corrected,
-        .corrected_from = u->corrected_from };
+        .corrected_from = u->corrected_from,
+        .reassigned_to = t->reassigned_to };
     struct hocket__buf payload;
     hocket__buf_init(&payload, b->a, 0);
     hocket__board_write_update(b, &payload, &b->tasks[u->id - 1], &kept);
@@ -248,9 +278,8 @@ static int record_update(struct hocket__board *b, struct hocket__str agent,
 static void apply_update(struct hocket__board *b, struct hocket__task *task,
     enum hocket__task_status to, const struct texts *t)
 {
-    /* The update's copies take the place of the old texts, all three: what a state does not
-     * have is empty. */
-    struct texts old = { task->completed_by, task->error, task->result };
+    /* The update's copies take the place of the old texts: what a state does not have is empty. */
+    struct texts old = { task->completed_by, task->error, task->result, { "", 0 } };
     b->in[task->status]--;
     b->in[to]++;
     task->status = to;
@@ -258,6 +287,8 @@ static void apply_update(struct hocket__board *b, struct hocket__task *task,
     task->completed_by = t->completed_by;
     task->error = t->error;
     task->result = t->result;
+    if (t->reassigned_to.n > 0)
+        task->reassigned[task->reassigned_n++] = t->reassigned_to;
     texts_deinit(b, &old);
 }
 
@@ -265,6 +296,12 @@ int hocket__board_update_task(struct hocket__board *b, struct hocket__str agent,
     const struct hocket__task_update *u, bool record, struct hocket_error *err)
 {
     struct texts t;
+    struct hocket__task *task = &b->tasks[u->id - 1];
+    if (u->reassigned_to.n > 0
+        && hocket__grow(b->a, &task->reassigned, &task->reassigned_cap, task->reassigned_n + 1,
+               sizeof(*task->reassigned))
+               < 0)
+        return hocket__error_nomem(err);
     if (texts_init(b, &t, u, record ? b->max_text : SIZE_MAX) < 0)
         return hocket__error_nomem(err);
     int status = record ? record_update(b, agent, u, &t, err) : 0;
@@ -272,6 +309,6 @@ int hocket__board_update_task(struct hocket__board *b, struct hocket__str agent,
         texts_deinit(b, &t);
         return status;
     }
-    apply_update(b, &b->tasks[u->id - 1], u->status, &t);
+    apply_update(b, task, u->status, &t);
     return 0;
 }

@@ -12,10 +12,10 @@
  * failed, was skipped or was cancelled never reads as finished.
  *
  * Every change is one record (see core/change.h) of type tasks_created
- *     {"tasks":[{"id":1,"text":"…","assigned_to":"food","active_form":"…"}]}
+ *     {"tasks":[{"id":1,"text":"…","assigned_to":"food","active_form":"…","parent":2,"unblocks":3}]}
  * or task_updated
  *     {"id":1,"text":"…","assigned_to":"food","finished":true,"status":"done",
- *      "completed_by":"auto","error":"…","result":"…","corrected_from":7}
+ *      "completed_by":"auto","error":"…","result":"…","corrected_from":7,"reassigned_to":"senior"}
  * with what is empty left out, and with "board":2 where the board has a number. The board is
  * the fold over those with its number.
  *
@@ -57,6 +57,10 @@ struct hocket__task {
     struct hocket__str completed_by; /* of a task that was done: the agent, or HOCKET__BY_AUTO */
     struct hocket__str error;        /* why it failed, was skipped or cancelled; may be empty */
     struct hocket__str result;       /* of a task that was done; may be empty */
+    int64_t parent;                  /* the task that it is a part of; 0: of none */
+    int64_t unblocks;                /* the blocked task that waits for it; 0: none does */
+    struct hocket__str *reassigned;  /* who got it, in order, since assigned_to had failed at it */
+    size_t reassigned_n, reassigned_cap;
 };
 
 #define HOCKET__BY_AUTO "auto"
@@ -101,7 +105,7 @@ int hocket__board_status(const struct hocket__board *b, struct hocket__buf *out)
 
 /* Appends the tasks as a JSON array, [{"id":…,"text":…,"assigned_to":…,
  * "active_form":…,"status":…,"finished":…,"completed_by":…,"error":…,
- * "result":…,"board":…}], in the order of `ids`, or all when it is NULL. ENOTFOUND names
+ * "result":…,"parent":…,"unblocks":…,"reassigned_to":[…],"board":…}], in the order of `ids`, or all when it is NULL. ENOTFOUND names
  * the ids that do not exist (nothing is appended then); the buffer's status. */
 int hocket__board_read(const struct hocket__board *b, const struct hocket__ids *ids,
     struct hocket__buf *out, struct hocket_error *err);
@@ -112,6 +116,7 @@ int hocket__board_read(const struct hocket__board *b, const struct hocket__ids *
 
 struct hocket__task_spec {
     struct hocket__str text, assigned_to, active_form;
+    int64_t parent, unblocks; /* tasks that are there; 0: none */
 };
 
 /* Creates all the tasks, or none. `agent` is who plans. On success the ids are
@@ -130,6 +135,12 @@ enum hocket__board_pace { HOCKET__ALL_AT_ONCE, HOCKET__ONE_BY_ONE };
  * hocket__board_complete has taken the one before it. The records do not say that a task waits. */
 int hocket__board_start(struct hocket__board *b, struct hocket__str agent, struct hocket__ids ids,
     enum hocket__board_pace pace, struct hocket_error *err);
+
+/* A running task goes to another agent, since whoever had it has failed with `error`. It stays running, and assigned_to is
+ * whom it was planned for. ENOTFOUND, ESTATE where it is not running, ELIMIT after HOCKET__REASSIGNED_MAX times. */
+#define HOCKET__REASSIGNED_MAX 100
+int hocket__board_reassign(struct hocket__board *b, struct hocket__str agent, int64_t id,
+    struct hocket__str to, struct hocket__str error, struct hocket_error *err);
 
 struct hocket__completion {
     int64_t id;     /* the task that is done now */

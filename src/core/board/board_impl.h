@@ -22,11 +22,12 @@ struct hocket__task_update {
     enum hocket__task_status status;
     struct hocket__str completed_by, error, result;
     bool corrected;
-    int64_t corrected_from; /* the id that was asked for */
+    int64_t corrected_from;           /* the id that was asked for */
+    struct hocket__str reassigned_to; /* empty: to nobody */
 };
 
-/* Whether the table of transitions has the step. */
-bool hocket__task_can(enum hocket__task_status from, enum hocket__task_status to);
+/* Whether the table of transitions has the step. A task that another agent gets stays running. */
+bool hocket__task_can(const struct hocket__task *task, const struct hocket__task_update *u);
 
 /* Records the change (unless `record` is false: it was read from a record) and
  * applies it, or changes nothing. Sizes, names and transitions have been

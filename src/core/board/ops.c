@@ -110,7 +110,7 @@ static int step(struct hocket__board *b, struct hocket__str agent,
     const struct hocket__task *task = hocket__board_get(b, u->id);
     if (!task)
         return no_task(b, u->id, err);
-    if (task->status == HOCKET__TASK_DONE || !hocket__task_can(task->status, u->status))
+    if (task->status == HOCKET__TASK_DONE || !hocket__task_can(task, u))
         return bad_step(task, u->status, err);
     return hocket__board_update_task(b, agent, u, true, err);
 }
@@ -140,6 +140,22 @@ int hocket__board_cancel(struct hocket__board *b, struct hocket__str agent, int6
     return close_with(b, agent, id, HOCKET__TASK_CANCELLED, cause, err);
 }
 
+int hocket__board_reassign(struct hocket__board *b, struct hocket__str agent, int64_t id,
+    struct hocket__str to, struct hocket__str error, struct hocket_error *err)
+{
+    const struct hocket__task *task = hocket__board_get(b, id);
+    if (to.n == 0)
+        return hocket__error(err, HOCKET_EINVAL, "the task goes to nobody: name an agent");
+    if (task && task->status == HOCKET__TASK_RUNNING
+        && task->reassigned_n >= HOCKET__REASSIGNED_MAX)
+        return hocket__error(err, HOCKET_ELIMIT, "task %" PRId64 " went to another agent %d times",
+            id, HOCKET__REASSIGNED_MAX);
+    struct hocket__task_update u = {
+        .id = id, .status = HOCKET__TASK_RUNNING, .error = error, .reassigned_to = to
+    };
+    return step(b, agent, &u, err);
+}
+
 /* ---- Starting -------------------------------------------------------------- */
 
 static int check_start(
@@ -157,7 +173,8 @@ static int check_start(
             "task %" PRId64 " is done already; create a new task for further work", id);
     if (task->status == HOCKET__TASK_RUNNING || task->waits)
         return hocket__error(err, HOCKET_ESTATE, "task %" PRId64 " is being worked on already", id);
-    if (!hocket__task_can(task->status, HOCKET__TASK_RUNNING))
+    struct hocket__task_update u = { .id = id, .status = HOCKET__TASK_RUNNING };
+    if (!hocket__task_can(task, &u))
         return bad_step(task, HOCKET__TASK_RUNNING, err);
     return 0;
 }

@@ -45,6 +45,26 @@ static void add_member(struct hocket__buf *out, const char *name, struct hocket_
     }
 }
 
+/* The tasks that it belongs to, and who got it after whom it was planned for. */
+static void add_links(const struct hocket__task *task, struct hocket__buf *out)
+{
+    if (task->parent > 0) {
+        hocket__jw_key(out, "parent");
+        hocket__jw_int(out, task->parent);
+    }
+    if (task->unblocks > 0) {
+        hocket__jw_key(out, "unblocks");
+        hocket__jw_int(out, task->unblocks);
+    }
+    if (task->reassigned_n == 0)
+        return;
+    hocket__jw_key(out, "reassigned_to");
+    hocket__jw_open(out, '[');
+    for (size_t i = 0; i < task->reassigned_n; i++)
+        hocket__jw_string(out, task->reassigned[i]);
+    hocket__jw_close(out, ']');
+}
+
 static void print_task(
     const struct hocket__board *b, const struct hocket__task *task, struct hocket__buf *out)
 {
@@ -60,6 +80,7 @@ static void print_task(
     add_member(out, "completed_by", task->completed_by);
     add_member(out, "error", task->error);
     add_member(out, "result", task->result);
+    add_links(task, out);
     hocket__board_write_number(b, out);
     hocket__jw_close(out, '}');
 }

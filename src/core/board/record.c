@@ -27,6 +27,14 @@ static void write_text(struct hocket__buf *out, const char *name, struct hocket_
     }
 }
 
+static void write_id(struct hocket__buf *out, const char *name, int64_t id)
+{
+    if (id > 0) {
+        hocket__jw_key(out, name);
+        hocket__jw_int(out, id);
+    }
+}
+
 static void write_task(struct hocket__buf *out, const struct hocket__task *task)
 {
     hocket__jw_key(out, "id");
@@ -46,6 +54,8 @@ void hocket__board_write_tasks(const struct hocket__board *b, struct hocket__buf
         hocket__jw_open(out, '{');
         write_task(out, &tasks[i]);
         write_text(out, "active_form", tasks[i].active_form);
+        write_id(out, "parent", tasks[i].parent);
+        write_id(out, "unblocks", tasks[i].unblocks);
         hocket__jw_close(out, '}');
     }
     hocket__jw_close(out, ']');
@@ -66,6 +76,7 @@ void hocket__board_write_update(const struct hocket__board *b, struct hocket__bu
     write_text(out, "completed_by", u->completed_by);
     write_text(out, "error", u->error);
     write_text(out, "result", u->result);
+    write_text(out, "reassigned_to", u->reassigned_to);
     if (u->corrected) {
         hocket__jw_key(out, "corrected_from");
         hocket__jw_int(out, u->corrected_from);
@@ -96,6 +107,10 @@ static void read_spec(struct hocket__replay *p, struct hocket__task_spec *spec, 
             spec->assigned_to = hocket__replay_string(p);
         else if (hocket__replay_at(p, "active_form"))
             spec->active_form = hocket__replay_string(p);
+        else if (hocket__replay_at(p, "parent"))
+            spec->parent = hocket__replay_int(p);
+        else if (hocket__replay_at(p, "unblocks"))
+            spec->unblocks = hocket__replay_int(p);
         else
             hocket__replay_raw(p);
     }
@@ -109,7 +124,9 @@ static void read_specs(struct hocket__replay *p, struct specs *s, int64_t *first
 {
     hocket__replay_array(p);
     while (hocket__replay_element(p)) {
-        struct hocket__task_spec spec = { { "", 0 }, { "", 0 }, { "", 0 } };
+        struct hocket__task_spec spec = {
+            .text = { "", 0 }, .assigned_to = { "", 0 }, .active_form = { "", 0 }
+        };
         int64_t id = 0;
         read_spec(p, &spec, &id);
         if (s->n == 0)
@@ -190,6 +207,8 @@ static void read_update(struct hocket__replay *p, struct hocket__task_update *u,
             u->error = hocket__replay_string(p);
         else if (hocket__replay_at(p, "result"))
             u->result = hocket__replay_string(p);
+        else if (hocket__replay_at(p, "reassigned_to"))
+            u->reassigned_to = hocket__replay_string(p);
         else
             hocket__replay_raw(p);
     }
@@ -205,7 +224,7 @@ static int replay_update(
     if (status < 0 || !hocket__emitter_is_about(&b->emitter, number))
         return status;
     const struct hocket__task *task = hocket__board_get(b, u.id);
-    if (!task || !hocket__task_can(task->status, u.status))
+    if (!task || !hocket__task_can(task, &u))
         return out_of_order("updates", u.id, err);
     status = hocket__board_update_task(b, hocket__str("", 0), &u, false, err);
     return status < 0 ? status : applied(b, number);

@@ -47,13 +47,18 @@ static int emit(const char *type, struct hocket__str agent, struct hocket__str p
     return 0;
 }
 
+#define TASK(what, who, doing)                                                                     \
+    {                                                                                              \
+        .text = what, .assigned_to = who, .active_form = doing                                     \
+    }
+
 static const struct hocket__task_spec six[] = {
-    { HOCKET__STR("Find flights"), LOGISTICS, HOCKET__STR("Finding flights") },
-    { HOCKET__STR("Find a hotel"), LOGISTICS, NONE },
-    { HOCKET__STR("Find \"tascas\""), FOOD, NONE },
-    { HOCKET__STR("Plan dinners"), FOOD, NONE },
-    { HOCKET__STR("Plan lunches"), FOOD, NONE },
-    { HOCKET__STR("Book a tram"), LOGISTICS, NONE },
+    TASK(HOCKET__STR("Find flights"), LOGISTICS, HOCKET__STR("Finding flights")),
+    TASK(HOCKET__STR("Find a hotel"), LOGISTICS, NONE),
+    TASK(HOCKET__STR("Find \"tascas\""), FOOD, NONE),
+    TASK(HOCKET__STR("Plan dinners"), FOOD, NONE),
+    TASK(HOCKET__STR("Plan lunches"), FOOD, NONE),
+    TASK(HOCKET__STR("Book a tram"), LOGISTICS, NONE),
 };
 
 static int setup(void **state)
@@ -194,13 +199,64 @@ static void test_create_all_or_nothing(void **state)
     assert_int_equal(hocket__board_in(f->b, HOCKET__TASK_PENDING), 0);
 }
 
+/* Parts of a task, and what a blocked one needs; only of tasks that are there. */
+static void test_links(void **state)
+{
+    struct fixture *f = *state;
+    struct hocket__task_spec spec = TASK(HOCKET__STR("Buy stones"), FOOD, NONE);
+    spec.parent = 2;
+    spec.unblocks = 6;
+    int before = f->records;
+    assert_int_equal(hocket__board_create(f->b, LOGISTICS, &spec, 1, NULL, &f->err), 0);
+    assert_string_equal(f->payload,
+        "{\"tasks\":[{\"id\":7,\"text\":\"Buy stones\",\"assigned_to\":\"food\",\"parent\":2,"
+        "\"unblocks\":6}]}");
+    spec.unblocks = 0;
+    for (int64_t id = -1; id <= 8; id += 9) { /* 8 is itself */
+        spec.parent = id;
+        assert_int_equal(
+            hocket__board_create(f->b, LOGISTICS, &spec, 1, NULL, &f->err), HOCKET_EINVAL);
+        assert_non_null(strstr(f->err.message, "that it could be a part of"));
+    }
+    assert_int_equal(f->records, before + 1);
+    assert_int_equal(hocket__board_count(f->b), 7);
+}
+
+/* It stays running, and whom it was planned for stays; who got it stands in order. */
+static void test_reassign(void **state)
+{
+    struct fixture *f = *state;
+    struct hocket__str senior = HOCKET__STR("senior"), why = HOCKET__STR("no ladder");
+    assert_int_equal(
+        hocket__board_reassign(f->b, FOOD, 3, senior, why, &f->err), HOCKET_ESTATE); /* pending */
+    assert_int_equal(hocket__board_start(f->b, FOOD, IDS(3), HOCKET__ALL_AT_ONCE, &f->err), 0);
+    assert_int_equal(hocket__board_reassign(f->b, FOOD, 3, senior, why, &f->err), 0);
+    assert_string_equal(f->payload,
+        "{\"id\":3,\"text\":\"Find \\\"tascas\\\"\",\"assigned_to\":\"food\",\"finished\":false,"
+        "\"status\":\"running\",\"error\":\"no ladder\",\"reassigned_to\":\"senior\"}");
+    task_is(f, 3, HOCKET__TASK_RUNNING, "", "no ladder");
+    assert_int_equal(hocket__board_reassign(f->b, senior, 3, NONE, why, &f->err), HOCKET_EINVAL);
+    assert_int_equal(
+        hocket__board_reassign(f->b, senior, 9, senior, why, &f->err), HOCKET_ENOTFOUND);
+    for (int i = 1; i < HOCKET__REASSIGNED_MAX; i++)
+        assert_int_equal(hocket__board_reassign(f->b, senior, 3, FOOD, why, &f->err), 0);
+    assert_int_equal(hocket__board_reassign(f->b, senior, 3, FOOD, why, &f->err), HOCKET_ELIMIT);
+    const struct hocket__task *task = hocket__board_get(f->b, 3);
+    assert_int_equal(task->reassigned_n, HOCKET__REASSIGNED_MAX);
+    assert_true(hocket__str_is(task->reassigned[0], "senior"));
+    assert_int_equal(
+        hocket__board_complete(f->b, FOOD, senior, IDS(3), 3, NONE, &f->done, &f->err), 0);
+    task_is(f, 3, HOCKET__TASK_DONE, "senior", "");
+    assert_int_equal(hocket__board_reassign(f->b, FOOD, 3, senior, why, &f->err), HOCKET_ESTATE);
+}
+
 static void test_assignees(void **state)
 {
     const struct hocket__str agents[] = { FOOD, LOGISTICS };
     struct hocket__board *b;
     struct hocket_error err;
     struct hocket__board_options o = hocket__board_options_default();
-    struct hocket__task_spec spec = { HOCKET__STR("x"), HOCKET__STR("sights"), NONE };
+    struct hocket__task_spec spec = TASK(HOCKET__STR("x"), HOCKET__STR("sights"), NONE);
     o.agents = agents;
     o.agent_count = 2;
     assert_int_equal(hocket__board_new(&hocket__malloc, &o, &b, &err), 0);
@@ -662,12 +718,13 @@ static int one_step(struct hocket__board *b, int i)
     switch (i) {
     case 0: return hocket__board_create(b, FACILITATOR, six, 6, NULL, NULL);
     case 1: return hocket__board_start(b, FOOD, IDS(3), HOCKET__ALL_AT_ONCE, NULL);
-    case 2:
+    case 2: return hocket__board_reassign(b, FOOD, 3, LOGISTICS, HOCKET__STR("why"), NULL);
+    case 3:
         return hocket__board_complete(b, FOOD, NONE, IDS(3), 9, HOCKET__STR("ok\xff"), &c, NULL);
-    case 3: return hocket__board_fail(b, FOOD, 4, HOCKET__STR("why"), NULL);
-    case 4: return hocket__board_settle(b, FOOD, IDS(5), true, NONE, settled, NULL);
-    case 5: return hocket__board_settle(b, FOOD, IDS(3), false, HOCKET__STR("cut"), settled, NULL);
-    case 6:
+    case 4: return hocket__board_fail(b, FOOD, 4, HOCKET__STR("why"), NULL);
+    case 5: return hocket__board_settle(b, FOOD, IDS(5), true, NONE, settled, NULL);
+    case 6: return hocket__board_settle(b, FOOD, IDS(3), false, HOCKET__STR("cut"), settled, NULL);
+    case 7:
         return hocket__board_replay(b,
             HOCKET__STR("{\"type\":\"task_updated\",\"id\":1,\"status\":\"failed\","
                         "\"error\":\"e\"}"),
@@ -697,7 +754,7 @@ static void memory_body(struct test_alloc *t, void *ud)
     hocket__buf_init(&s.before, &hocket__malloc, 0);
     hocket__buf_init(&s.after, &hocket__malloc, 0);
     int status = hocket__board_new(&t->a, &o, &s.b, NULL);
-    for (int i = 0; i < 8 && status >= 0; i++) {
+    for (int i = 0; i < 9 && status >= 0; i++) {
         print(&s, &s.before);
         status = one_step(s.b, i);
         print(&s, &s.after);
@@ -756,6 +813,8 @@ int main(void)
         CASE(test_limit),
         cmocka_unit_test(test_zero_is_zero),
         CASE(test_create_all_or_nothing),
+        CASE_SIX(test_links),
+        CASE_SIX(test_reassign),
         cmocka_unit_test(test_assignees),
         CASE_SIX(test_complete),
         CASE_SIX(test_complete_for_another),

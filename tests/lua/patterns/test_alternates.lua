@@ -130,6 +130,22 @@ t.test("a plan's task: after the retries, also where the report says that it fai
   t.same({ reply.tasks[1].tried, reply.tasks[1].answered_by }, { { "clerk" }, "senior" })
   t.equal(run:tasks()[1].status, "done")
   t.equal(run:tasks()[1].completed_by, "senior")
+  t.same(run:tasks()[1].reassigned_to, { "senior" })
+  local updates = {}
+  for i, event in ipairs(s.events(run, "task_updated")) do updates[i] = ("%s %s %s"):format(event.status, event.reassigned_to or "-", event.error or "-") end
+  t.same(updates, { "running - -", "failed - attempt 1: the door is locked", "running - -", "running senior the door is locked", "done - -" })
+end)
+
+t.test("the board has the whole path, whoever did it in the end, or nobody", function()
+  p.play { clerk = "FAILED: no", senior = "FAILED: neither", chief = "12 chairs" }
+  local _, _, run = carry_out({ clerk = { alternates = { "senior", "chief" } }, senior = {}, chief = {} }, one, { retries = 0 })
+  local task = run:tasks()[1]
+  t.same({ task.assigned_to, task.reassigned_to, task.completed_by, task.status }, { "clerk", { "senior", "chief" }, "chief", "done" })
+  p.play { clerk = "FAILED: no", senior = "FAILED: neither" }
+  _, _, run = carry_out({ clerk = { alternates = { "senior" } }, senior = {} }, one, { retries = 0 })
+  task = run:tasks()[1]
+  t.same({ task.reassigned_to, task.completed_by, task.status }, { { "senior" }, nil, "failed" })
+  t.has(task.error, "all failed: clerk: no; senior: neither")
 end)
 
 t.test("a task names its own; one that lies about nothing left has failed as without", function()
@@ -160,6 +176,7 @@ t.test("a facilitator's specialist: the task on its board is done by the alterna
   t.equal(reply.text, "all done")
   t.equal(board:tasks()[1].status, "done")
   t.equal(board:tasks()[1].completed_by, "senior")
+  t.same(board:tasks()[1].reassigned_to, { "senior" })
   t.equal(s.events(run, "workflow_finished")[1].partial, nil)
 end)
 

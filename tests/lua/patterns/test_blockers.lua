@@ -48,6 +48,7 @@ t.test("the blocked task waits, and gets what was done about it; it has not fail
   t.has(p.framed(told, "result", "stones by quarry"), "ten stones")
   t.same({ reply.tasks[2].id, reply.tasks[2].unblocks, reply.tasks[1].attempts }, { "stones", "walls", 1 })
   t.equal(board:tasks()[1].status, "done")
+  t.same({ board:tasks()[2].unblocks, board:tasks()[2].parent, s.events(run, "task_blocked")[1].task_id }, { 1, nil, 1 })
   for _, event in ipairs(s.events(run, "task_updated")) do t.ok(event.status ~= "failed", "no task has failed") end
   t.same({ #s.events(run, "task_blocked"), s.events(run, "task_unblocked")[1].tasks }, { 1, { "stones" } })
 end)
@@ -138,8 +139,24 @@ t.test("a facilitator plans it with its own tools: the task waits on the board, 
   for i, task in ipairs(board:tasks()) do t.equal(task.status, "done", tostring(i)) end
   t.equal(#s.events(run, "task_blocked"), 1)
   t.equal(#s.events(run, "task_unblocked"), 1)
+  t.same({ board:tasks()[2].unblocks, s.events(run, "task_blocked")[1].board, s.events(run, "task_unblocked")[1].task_id }, { 1, 1, 1 })
   t.equal(s.events(run, "workflow_finished")[1].partial, nil)
   t.equal(#asked.mason, 2)
+end)
+
+t.test("what a facilitator plans while several are blocked is for none of them, and a model names no links itself", function()
+  p.play { lead = function(request)
+    local steps = {
+      s.call("create_tasks", { tasks = { { text = "Walls", assigned_to = "mason", parent = 1, unblocks = 1 }, { text = "Roof", assigned_to = "quarry" } } }),
+      s.call("call_mason", { task_ids = { 1 }, message = "Build" }), s.call("call_quarry", { task_ids = { 2 }, message = "Build" }),
+      s.call("create_tasks", { tasks = { { text = "Stones", assigned_to = "quarry" } } }),
+    }
+    return steps[request.turn] and { calls = { steps[request.turn] } } or "all done"
+  end, mason = report(1), quarry = report(2) }
+  local board = hocket.board()
+  p.run(p.agents({ lead = { tools = { "facilitator" }, agents = { "mason", "quarry" } }, mason = { tools = { "specialist", "report_blocker" } }, quarry = { tools = { "specialist", "report_blocker" } } }).lead, "Go", { board = board })
+  t.equal(#board:tasks(), 3)
+  for i, task in ipairs(board:tasks()) do t.same({ task.parent, task.unblocks }, {}, tostring(i)) end
 end)
 
 t.test("on a board, too, a circle is refused with its path, and what is not his", function()

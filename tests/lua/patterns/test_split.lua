@@ -49,6 +49,8 @@ t.test("a task is done when its parts are; who depends on it waits for them", fu
   t.same(shown, { "Build a house lead done", "Paint it painter done", "house.walls: Do walls mason done", "house.roof: Do roof mason done" })
   local told = s.events(run, "task_split")[1]
   t.same({ told.id, told.depth, told.tasks[2].id, told.tasks[2].depends_on }, { "house", 1, "house.roof", { "house.walls" } })
+  t.same({ told.board, told.task_id, told.task_ids, board:tasks()[4].parent, board:tasks()[1].parent }, { 1, 1, { 3, 4 }, 1, nil })
+  t.same(s.events(run, "plan_started")[1].task_ids, { 1, 2 })
   t.same({ reply.tasks[1].parts, reply.tasks[3].parent }, { { "house.walls", "house.roof" }, "house" })
   t.equal(s.events(run, "workflow_finished")[1].partial, nil)
 end)

@@ -150,13 +150,14 @@ function parts.result(entries, summarize)
 end
 
 --- Reports a split as an event.
----@param task hocket.PlanTask
+---@param parent hocket.Outcome
 ---@param list hocket.PlanTask[]
----@param depth integer
-function parts.announce(task, list, depth)
+---@param on {board?: integer, task_id: integer, task_ids: integer[]} Where they are on the board.
+function parts.announce(parent, list, on)
   local told = {}
   for i, one in ipairs(list) do told[i] = { id = one.id, specialist = one.specialist, description = one.description, depends_on = one.depends_on } end
-  orchestrate.current_run():emit("task_split", { id = task.id, depth = depth, tasks = told }, task.specialist)
+  orchestrate.current_run():emit("task_split", { id = parent.id, depth = (parent.depth or 0) + 1, tasks = told,
+    board = on.board, task_id = on.task_id, task_ids = on.task_ids }, parent.specialist)
 end
 
 return parts

@@ -40,6 +40,21 @@ local function accept(board, ids, args)
   return true
 end
 
+--- Tasks as the board takes them. Where one task of it is blocked they are what it needs.
+---@param board hocket.Board
+---@param tasks {text: string, assigned_to: string, active_form?: string}[]
+---@return table[]
+function waiting.linked(board, tasks)
+  local blocked, list = nil, {}
+  for id, one in pairs(boards[board] or {}) do
+    if one.is_blocked then blocked = blocked == nil and id or 0 end
+  end
+  for i, task in ipairs(tasks) do
+    list[i] = { text = task.text, assigned_to = task.assigned_to, active_form = task.active_form, unblocks = blocked ~= 0 and blocked or nil }
+  end
+  return list
+end
+
 --- What the tool of a specialist goes by that is sent to tasks.
 ---@param board hocket.Board
 ---@param ids integer[]
@@ -72,7 +87,7 @@ function waiting.go_on(board, ids, name)
     local one = known[id]
     if one and one.waits_for == name then
       one.waits_for = nil
-      if one.is_blocked then events.emit("task_unblocked", { id = id }, name) end
+      if one.is_blocked then events.emit("task_unblocked", { id = id, board = board:number(), task_id = id }, name) end
       one.is_blocked = false
     end
   end
@@ -98,7 +113,7 @@ function waiting.note(board, ids, name, blocked)
   local id = blocked.id
   local one = of(board)[id]
   one.times, one.is_blocked, one.for_tasks = one.times + 1, true, blocked.needs_tasks or {}
-  events.emit("task_blocked", { id = id, what = blocked.what, needs = blocked.needs }, name)
+  events.emit("task_blocked", { id = id, board = board:number(), task_id = id, what = blocked.what, needs = blocked.needs }, name)
   return ("%s reports a blocker of task %d, which waits and has not failed:\n%s\nPlan what it needs with create_tasks, have it done, and send %s to task %d again. Where you refuse, send it again and say so."):format(
     name, id, blockers.framed(name, blocked), name, id)
 end
