@@ -396,6 +396,34 @@ static void test_cancel(void **state)
     test_alloc_check(&t);
 }
 
+/* Cancelled, or closed with its host, before it has begun: its events say so all the same, and the last one is the last. */
+static void test_cancel_before_it_begins(void **state)
+{
+    (void) state;
+    for (int closes = 0; closes <= 1; closes++) {
+        struct test_alloc t;
+        struct seen s = { 0 };
+        test_alloc_init(&t);
+        struct hocket_options o;
+        hocket_options_init(&o, sizeof(o));
+        hocket_host *h = open_host(&t, &o);
+        uint64_t id = start(h, "return 'x'", &s);
+        if (!closes)
+            assert_int_equal(hocket_run_cancel(h, id), 0);
+        while (!closes && hocket_pump(h, 1000) > 0) {
+        }
+        if (closes)
+            hocket_close(h, NULL, NULL);
+        assert_int_equal(s.done, 1);
+        assert_int_equal(s.status, HOCKET_ECANCELLED);
+        assert_int_equal(s.events, 2);
+        assert_true(s.finished_last);
+        if (!closes)
+            hocket_close(h, NULL, NULL);
+        test_alloc_check(&t);
+    }
+}
+
 /* However long the host was at something else before: a wait ends when it said, and not when something
  * happens in the run. */
 static void test_wait_ends(void **state)
@@ -715,6 +743,7 @@ int main(void)
         cmocka_unit_test_teardown(test_failing_run, drop_script),
         cmocka_unit_test_teardown(test_start_fails, drop_script),
         cmocka_unit_test_teardown(test_cancel, drop_script),
+        cmocka_unit_test_teardown(test_cancel_before_it_begins, drop_script),
         cmocka_unit_test_teardown(test_wait_ends, drop_script),
         cmocka_unit_test_teardown(test_stop, drop_script),
         cmocka_unit_test_teardown(test_close_in_flight, drop_script),

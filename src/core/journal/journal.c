@@ -245,7 +245,7 @@ struct hocket__journal_options hocket__journal_options_default(void)
 
 /* What the lines have to say that end a journal in its run's place. */
 #define ENDED                                                                                      \
-    ",\"document_versions\":null,\"ending\":null,\"state\":null,\"tasks\":null,\"usage\":null}"
+    ",\"document_versions\":null,\"ending\":null,\"state\":\"%s\",\"tasks\":null,\"usage\":null}"
 #define FAILED   ",\"code\":\"%s\",\"message\":\"%s\"}"
 #define LAST_MAX 160 /* bytes of either, with the words of a status */
 
@@ -594,16 +594,26 @@ static void end_with(
     told(j);
 }
 
+/* As internal/base/ending.lua has it, which is not asked without memory. */
+static const char *state_of(int status)
+{
+    return status >= 0                   ? "done"
+           : status == HOCKET_ECANCELLED ? "cancelled"
+           : status == HOCKET_EPARKED    ? "parked"
+                                         : "failed";
+}
+
 void hocket__journal_close(struct hocket__journal *j, int status, int64_t now_ms)
 {
-    char failed[LAST_MAX];
+    char failed[LAST_MAX], ended[LAST_MAX];
     if (j->finished || j->waking)
         return;
     snprintf(
         failed, sizeof(failed), FAILED, hocket_status_word(status), hocket_status_text(status));
     if (status < 0)
         end_with(j, "error", failed, now_ms);
-    end_with(j, HOCKET__JOURNAL_LAST, ENDED, now_ms);
+    snprintf(ended, sizeof(ended), ENDED, state_of(status));
+    end_with(j, HOCKET__JOURNAL_LAST, ended, now_ms);
 }
 
 int64_t hocket__journal_append(struct hocket__journal *j, const struct hocket__record *r,

@@ -419,6 +419,13 @@ static void take_answer(struct hocket__run *r, lua_State *co, int first)
     }
 }
 
+/* A run ends with workflow_finished, also one that has no other event: it was cancelled before it began. */
+static void close_journal(struct hocket__run *r, int64_t now_ms)
+{
+    if (r->is_run && r->journal)
+        hocket__journal_close(r->journal, r->status, now_ms);
+}
+
 /* Only looks at values on the stack, so nothing here can raise. */
 static void on_fiber_done(struct hocket__fiber *f, void *ud)
 {
@@ -440,8 +447,7 @@ static void on_fiber_done(struct hocket__fiber *f, void *ud)
     if (r->stored && hocket__stored_is_parked(r->stored))
         r->status =
             hocket__error(&r->err, HOCKET_EPARKED, "%s", hocket_status_text(HOCKET_EPARKED));
-    if (r->is_run && hocket__journal_last(r->journal) > 0)
-        hocket__journal_close(r->journal, r->status, hocket__journal_now_ms(r->lua_journal));
+    close_journal(r, hocket__journal_now_ms(r->lua_journal));
     if (r->stored)
         hocket__stored_end(r->stored);
 }
@@ -456,8 +462,7 @@ void hocket__host_cancel_runs(struct hocket_host *h)
         r->status = hocket__error(&r->err, HOCKET_ECANCELLED, "cancelled");
         if (r->stored)
             hocket__stored_abandon(r->stored);
-        if (r->is_run && r->journal && hocket__journal_last(r->journal) > 0)
-            hocket__journal_close(r->journal, r->status, hocket__wall_ms());
+        close_journal(r, hocket__wall_ms());
         hocket__run_mark_due(r);
     }
     hocket__host_deliver(h);
