@@ -121,7 +121,7 @@ local function load(self, before)
   for _ = 1, TRIES do
     local view = self.stage.view
     fiber.rest()
-    local made, problem = generation.load(self.path, view, before)
+    local made, problem = generation.load(self.path, view, before, self.here)
     local ok, err = self.stage:look()
     if not ok then return nil, err end
     if self.stage.view.hash == view.hash then return made, problem end
@@ -151,14 +151,16 @@ end
 --- Loads a directory, an agent or a script, and reloads it from now on. A second call for the same path returns the same
 --- object.
 ---@param path string
+---@param options? {here?: boolean} here: its runs work in the current folder, so the skills that its agents name have to be there.
 ---@return hocket.Live?
 ---@return hocket.Error? problem With `file` and `line`.
-function live.open(path)
+function live.open(path, options)
   arguments("live.open", 1, "string", path)
+  arguments("live.open", 2, "table?", options)
   path = trimmed(path)
   local known = live.at(path)
   if known then return known end
-  local self = setmetatable({ path = path, key = views.absolute(path), stage = stages.new(directory_of(path)), kept = {}, last = 0,
+  local self = setmetatable({ path = path, key = views.absolute(path), stage = stages.new(directory_of(path)), kept = {}, last = 0, here = options and options.here == true,
     waiting = {}, failed = false }, Live)
   local ok, err = self.stage:look()
   if not ok then return nil, err end
@@ -234,7 +236,6 @@ end
 
 --- Returns to an earlier generation, which becomes the newest under a new number. It stays until a file changes again.
 ---@param n? integer How many generations back. Default: 1.
----@param n? integer How many generations back; 1.
 ---@return hocket.Generation?
 ---@return hocket.Error?
 function Live:rollback(n)

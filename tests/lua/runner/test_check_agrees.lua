@@ -1,11 +1,13 @@
 --- `hocket check` and `hocket run` of projects that are damaged at random: what check accepts starts, what a run refuses check reports in
---- the same words, and what check calls an error no run starts with. So is it with a generation (hocket.live).
+--- the same words, and what check calls an error no run starts with. So is it with a generation (hocket.live)
+--- and with what is served.
 ---
 --- `hocket run test_check_agrees.lua -- --full` takes longer; HOCKET_FUZZ_SEED and HOCKET_FUZZ_ROUNDS choose other damages.
 local t = require "harness"
 local check = require("hocket.internal.commands.check").check
 local hocket = require "hocket"
 local live = require "hocket.live"
+local offered = require "hocket.internal.serve.offered"
 local process = require "hocket.process"
 local servers = require "hocket.internal.mcp.servers"
 local sources = require "hocket.internal.base.sources"
@@ -158,18 +160,19 @@ table.sort(names)
 
 -- The errors of check; nil: there is none. That nobody knows which of several agents begins is a warning, where they have nothing to
 -- do with each other: a run of their folder is refused, and each of them can be run. That, variables that are given when a run begins,
--- and skills of the folder that it works in are nothing of a generation's.
+-- and skills of the folder that it works in are nothing of a generation's. A server knows the folder.
 local function refused_by_check(path)
   local result, err, partial = check { paths = { path }, json = false }
-  local list, others = {}, 0
+  local list, free, skills = {}, 0, 0
   for _, one in ipairs((result or partial).problems) do
     if one.severity == "error" or one.code == "roots" then
       list[#list + 1] = one
-      others = (one.code == "roots" or one.code == "variable" or one.message:find "^there is no skill") and others + 1 or others
+      free = (one.code == "roots" or one.code == "variable") and free + 1 or free
+      skills = one.message:find "^there is no skill" and skills + 1 or skills
     end
   end
   t.ok(result or #list > 0, err and err.message)
-  return list[1] and list, others == #list
+  return list[1] and list, free + skills == #list, free == #list
 end
 
 local path_before = package.path
@@ -204,10 +207,10 @@ end
 local function compare_one(path, told)
   local message = refused_by_run(path)
   forget_modules()
-  local problems, not_there = refused_by_check(path)
+  local problems, not_there, starts_served = refused_by_check(path)
   t.ok(problems or not message, told("check accepts what a run refuses", path, problems, message))
   t.ok(not message or says_one_of(message, problems), told("they say it in other words", path, problems, message))
-  return problems, message, not_there
+  return problems, message, not_there, starts_served
 end
 
 -- A folder, and where no script asks all of its agents each of them.
@@ -215,7 +218,7 @@ local function compare(path, files, what)
   local function told(words, target, problems, message)
     return ("seed %d, %s, %s: %s\n%s\nrun: %s"):format(seed, what, target, words, shown(files, problems), message or "starts")
   end
-  local problems, refused, not_there = compare_one(path, told)
+  local problems, refused, not_there, starts_served = compare_one(path, told)
   for _, file in ipairs(files["main.lua"] and {} or paths_of(files, "%.md$")) do
     local _, message = compare_one(path .. file:gsub("^agents", ""), told)
     refused = refused or message
@@ -223,14 +226,35 @@ local function compare(path, files, what)
   t.ok(refused or not problems, told("check refuses what runs start with", path, problems))
   local alive, wrong = live.open(path)
   if alive then alive:close() end
-  servers.close()
   t.ok((alive == nil) == (problems ~= nil and not not_there), told(alive and "a generation is taken of it" or "no generation: " .. wrong.message, path, problems, refused))
+  alive, wrong = offered.open { path }
+  if alive then alive:close() end
+  servers.close()
+  t.ok((alive == nil) == (problems ~= nil and not starts_served), told(alive and "it is served" or "it is not served: " .. wrong.message, path, problems, refused))
+  t.ok(alive or says_one_of(wrong.message, problems), told("serve says it in other words: " .. (wrong and wrong.message or ""), path, problems, refused))
   return refused ~= nil
 end
 
 assert(hocket.run(hocket.agent { name = "first", prompt = "You.", model = "sim" }, "The scripted model is served from here on"))
 
-t.test("check, run and a generation agree on damaged projects", function()
+t.test("a skill that is nowhere is said when a server starts, and of a change of its files, as a run says it", function()
+  local dir <close> = t.dir()
+  dir:write("agents/sights.md", agent("sights", "skills: [nosuch]\n", "You."))
+  local message = refused_by_run(dir.path .. "/agents")
+  t.has(message, "there is no skill 'nosuch'")
+  local made, err = offered.open { dir.path .. "/agents" }
+  t.equal(made, nil)
+  t.equal(err.message, message)
+  dir:write("agents/sights.md", agent("sights", "", "You."))
+  made = assert(offered.open { dir.path .. "/agents" })
+  dir:write("agents/sights.md", agent("sights", "skills: [nosuch]\n", "You."))
+  local event = live.at(dir.path .. "/agents"):check()
+  t.equal(event.type, "agent_reload_failed")
+  t.equal(event.message, message)
+  made:close()
+end)
+
+t.test("check, run, serve and a generation agree on damaged projects", function()
   math.randomseed(seed)
   local refused = 0
   for round = 1, rounds do

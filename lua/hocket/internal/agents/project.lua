@@ -18,7 +18,8 @@ local project = {}
 ---@field places table<string, table<string, integer[]>>
 ---@field known hocket.Declared
 ---@field words? table<string, boolean> Of its scripts.
----@field any_start? boolean It is not known how a run begins: with which agent, which variables, in which folder.
+---@field any_start? boolean It is not known how a run begins: with which agent, which variables.
+---@field any_folder? boolean It is not known in which folder a run works.
 ---@field problems hocket.Problem[]
 
 local function say(self, def, pointer, code, message)
@@ -85,7 +86,7 @@ local function check_skills(self, def)
   local here = sources.real "." or "."
   local found = skills.find(def.skills, def.file, here)
   for _, one in ipairs(def.skills ~= true and found.problems or {}) do self.problems[#self.problems + 1] = one end
-  for i, name in ipairs(not self.any_start and def.skills ~= true and def.skills or {}) do
+  for i, name in ipairs(not self.any_folder and def.skills ~= true and def.skills or {}) do
     for _, missing in ipairs(found.missing) do
       if missing == name then
         local one = say(self, def, ("/skills/%d"):format(i - 1), "skill", skills.lacking(name, here))

@@ -179,7 +179,7 @@ end
 -- Of an agent's file that agent has to be well, and the ones that it names; of anything else everything that is there.
 local function check_state(self, before)
   local whole = self.path == self.view.dir or script.is(self.path)
-  local found = validate.path(whole and self.view.dir or self.path, { any_start = true, scripts = 0, problems = {}, teams = {} })
+  local found = validate.path(whole and self.view.dir or self.path, { any_start = true, any_folder = not self.here, scripts = 0, problems = {}, teams = {} })
   for _, team in ipairs(found.teams) do self.teams[team.path] = team.defs end
   references.check_gone(self.view, before and before.teams or {}, self.teams, found.problems)
   local wrong = {}
@@ -247,10 +247,11 @@ end
 ---@param path string What `hocket run` takes: a script, an agent, a directory.
 ---@param view hocket.View
 ---@param before? hocket.Generation Its modules' state is handed on.
+---@param here? boolean Its runs work in the current folder.
 ---@return hocket.Generation? made Without a number yet.
 ---@return {code: string, message: string, file?: string, line?: integer}? problem
-function generation.load(path, view, before)
-  local self = { path = path, hash = view.hash, view = view, modules = {}, targets = {}, teams = {} }
+function generation.load(path, view, before, here)
+  local self = { path = path, here = here, hash = view.hash, view = view, modules = {}, targets = {}, teams = {} }
   self.require = own_require(self, "")
   self.env = setmetatable(own_globals(self), { __index = _G })
   local ok, made = pcall(sources.within, view, build, self, before)

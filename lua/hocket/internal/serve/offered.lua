@@ -152,7 +152,7 @@ function offered.open(paths, all)
   for _, path in ipairs(paths) do
     if path:sub(1, 7) ~= "buffer:" and sources.info(path) then
       self.borrowed[path] = live.at(path) ~= nil -- somebody else watches it, too
-      local alive, err = live.open(path)
+      local alive, err = live.open(path, { here = true })
       if not alive then
         self:close()
         return nil, err
