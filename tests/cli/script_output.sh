@@ -151,6 +151,43 @@ ask look run -q --store off own.lua
 has err around
 has out seen
 
+# An editor is shown what a script prints in a turn; what it prints while it is loaded is on stderr, and nowhere else.
+cat >p/talk.lua <<'X'
+print "loading"
+io.write "and writing\n"
+return { chat = function(input)
+  print("heard " .. input)
+  return "answered"
+end }
+X
+cat >first <<X
+{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}
+{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"$PWD","mcpServers":[]}}
+X
+for store in off memory; do
+  "$HOCKET" acp --trust --store $store --model sim p/talk.lua <to >from 2>err &
+  exec 3>to 4<from
+  cat first >&3
+  : >out
+  until grep -q '"id":2,' out; do
+    read -r answer <&4 || break
+    printf '%s\n' "$answer" >>out
+    id=$(printf '%s\n' "$answer" | sed -n 's/.*"id":1,.*"sessionId":"\([^"]*\)".*/\1/p')
+    [ -z "$id" ] || printf '{"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":"%s","prompt":[{"type":"text","text":"you"}]}}\n' "$id" >&3
+  done
+  exec 3>&-
+  cat <&4 >>out
+  exec 4<&-
+  wait $! || fail "the agent of an editor ended badly: $(cat err)"
+  same "$(grep -c '^{' out)" "$(grep -c '' out)"
+  has err loading
+  has err "and writing"
+  hasnt out loading
+  has out "heard you"
+  has out answered
+  hasnt err "heard you"
+done
+
 # So is that of a report.
 printf '%s\n' 'io.write "noise\n"' 'return "answer"' >noisy.lua
 printf '%s\n' 'cases:' '  - {name: a, target: noisy.lua, input: x, expect: {contains: answer}}' >a.eval.yaml

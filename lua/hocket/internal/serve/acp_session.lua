@@ -33,6 +33,7 @@ local acp_session = {}
 ---@field turn? table The prompt that is being answered.
 ---@field agents? table[] Who takes part.
 ---@field over? table Why it has ended.
+---@field loaded? boolean The first turn may begin: a script has been loaded.
 ---@field live? boolean What it does is new: a conversation that is continued first tells everything that was said.
 local Session = {}
 Session.__index = Session
@@ -89,7 +90,7 @@ local on = {}
 function on.conversation_started(self, event) self.agents = event.agents end
 
 function on.input_requested(self, event)
-  self.input_id = event.id
+  self.input_id, self.loaded = event.id, true
   if self.waiter then self.waiter:wake() end
 end
 
@@ -103,6 +104,15 @@ function on.input_received(self, event)
 end
 
 on.turn_finished = turn_finished
+
+-- What a script prints in a turn the editor is shown. While it is loaded no turn is there that it could be of: it goes where the
+-- script's io.write goes, which is stderr, since the stream owns standard output. A session that is continued has printed it before.
+function on.output(self, event)
+  if self.loaded then return self.updates:event(event) end
+  if not self.live or type(event.text) ~= "string" then return end
+  io.write(event.text, "\n")
+  io.flush()
+end
 
 -- What was asked in an earlier life was answered there, or ends with the turn that was cut off.
 local function put_later(self, fn)
