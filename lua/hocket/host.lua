@@ -434,19 +434,24 @@ local function run_target(started, target, input, options, on_event)
   return result, err
 end
 
--- The work of a run that was cancelled before it began.
-local function nothing()
+-- The work of a run that was cancelled before it began: its events are its end.
+---@async
+local function nothing(started, on_event)
+  started.journal = journals.new { run = system.run_id() }
+  local listener = on_event and require "hocket.internal.runner.run_agent".listen({ journal = started.journal }, on_event)
+  started.journal:close "cancelled"
+  if listener then listener:wait() end
   return nil, { code = "cancelled", message = "cancelled" }
 end
 
 -- The outcome stands before anybody learns of it, whatever happens in `work`.
 ---@async
-local function perform(started, work, on_done)
+local function perform(started, work, on_event, on_done)
   started.begun = true
   local settled <close> = setmetatable({}, { __close = function()
     started:end_with { code = "cancelled", message = "cancelled" }
   end })
-  local ok, reply, err = pcall(started.given_up and nothing or work)
+  local ok, reply, err = pcall(started.given_up and nothing or work, started, on_event)
   if not ok then reply, err = nil, caught.error(reply) end
   if type(err) == "table" then system.error(err) end
   started.outcome, under_way[started] = { reply, err }, nil
@@ -464,16 +469,17 @@ function host:start(what, input, options)
   copy.events = nil -- they are kept in any case
   local on_done = take_callback(copy, "on_done")
   local started = setmetatable({ cursor = 0 }, Started)
-  local work
+  local work, on_event
   if type(what) == "string" then
-    local on_event = take_callback(copy, "on_event")
+    on_event = take_callback(copy, "on_event")
     work = function() return run_target(started, what, input, copy, on_event) end
   else
     local runner = require "hocket.internal.runner.run_agent"
     runner.check(what, input, copy, "start")
+    on_event = copy.on_event
     work = function() return runner.run_started(what, input, copy, started) end
   end
-  started.fiber = fiber.detach(perform, started, work, on_done)
+  started.fiber = fiber.detach(perform, started, work, on_event, on_done)
   under_way[started] = true
   return started
 end
