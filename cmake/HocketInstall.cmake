@@ -143,7 +143,7 @@ add_custom_command(OUTPUT "${bridge_text}"
     -DNAME=bridge_lua -P "${PROJECT_SOURCE_DIR}/cmake/HocketText.cmake"
   DEPENDS src/module/bridge.lua cmake/HocketText.cmake VERBATIM)
 set(bridge_sources "${bridge_text}")
-foreach(part bridge bridge_json bridge_load bridge_options bridge_runs bridge_save bridge_tools)
+foreach(part bridge bridge_json bridge_load bridge_options bridge_runs bridge_save bridge_tools parts)
   list(APPEND bridge_sources "${PROJECT_SOURCE_DIR}/src/module/${part}.c")
 endforeach()
 add_library(hocket_module MODULE "${PROJECT_SOURCE_DIR}/src/module/hocket.c" ${bridge_sources})

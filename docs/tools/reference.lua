@@ -309,6 +309,8 @@ local function index_text()
 The modules that a script may require, in the order in which people need them. Everything below `hocket.internal` may change.
 `./dev docs` writes these pages from the annotations in the sources, which editors find in `lua/` and `docs/stubs/`. Do not edit them.
 
+- Scripts that hocket runs and a stock Lua 5.4 have all of them. LuaJIT and Lua 5.1 to 5.3 have the module `hocket` alone
+  ([the binding](../../guides/games.md#the-binding-for-other-luas)); there the others raise an error that says so.
 - A function that *waits* can be called inside a run or a fiber only, and lets others run meanwhile.
 - A function returns `nil, error` when something outside of the script fails ([errors](errors.md)). It raises an error when it is misused.
 - A `?` marks what you may leave out, or what may be nil.

@@ -16,6 +16,10 @@ local function raises(part, fn, ...)
   assert(tostring(err):find(part, 1, true), ("expected '%s' in '%s'"):format(part, tostring(err)))
 end
 
+test("the modules of scripts are for scripts", function()
+  for _, name in ipairs { "hocket.process", "hocket.live", "hocket.console", "hocket.patterns.router" } do raises("'" .. name .. "' is for scripts that hocket runs", require, name) end
+end)
+
 scene.serve()
 local npc = assert(host:agent { name = "npc", prompt = "You sell fish.", model = "own/m" })
 
