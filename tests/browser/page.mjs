@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { Server } from "./support/server.mjs";
 import { ok, run, same, test } from "./support/check.mjs";
 import { until } from "./support/browser.mjs";
-import { call, desk } from "./support/fixtures.mjs";
+import { call, desk, inOrder } from "./support/fixtures.mjs";
 
 const views = ["", "board", "document", "timeline", "tree", "transcript", "cost", "events"];
 const shown = (id, view = "") => `#/run/${id}${view ? "/" + view : ""}`;
@@ -279,6 +279,29 @@ test("the document: its slider goes through the versions, by the mouse and by ke
   same(await page.text(".paper"), text, "forth and back:");
   clean(page, server);
   await page.close();
+});
+
+test("the document's slots stand in their declared order, whenever they were written", async ({ browser, server }) => {
+  const page = await enter({ browser, server });
+  const id = JSON.parse(server.run("run", "-q", "--json", "jobs/slots.lua").stdout).run;
+  const told = (page) => page.eval(() => document.querySelector("#view").innerText.match(/Of \d, \w+\./g));
+  await look(page, id, "document");
+  await page.shows("Of 1, evening.", "#view");
+  same(await told(page), inOrder);
+  await page.eval(() => document.activeElement.blur());
+  await page.key("[");
+  await page.key("[");
+  await page.shows("version 3", ".version-words");
+  same(await told(page), ["Of 1, morning.", "Of 1, evening.", "Of 2, morning."], "of version 3:");
+  clean(page, server);
+  await page.close();
+  // And in its export.
+  same(server.run("show", id, "--html", "slots.html").status, 0);
+  const file = await browser.page();
+  await file.go(`file://${server.dir}/slots.html#/run/${id}/document`);
+  await file.shows("Of 1, evening.", "#view");
+  same(await told(file), inOrder, "in the export:");
+  await file.close();
 });
 
 test("time travel: to the beginning, by steps, back to the end", async ({ browser, server }) => {
