@@ -1,6 +1,7 @@
 -- LÖVE: an innkeeper who answers while the frames go on. Its tool looks at the game's own world.
 --
 --   love examples/embed/love TEAM [--headless]
+package.cpath = package.cpath .. ";" .. love.filesystem.getSource() .. "/../../../build/lua/5.1/?.so" -- in a clone, after ./dev build
 local hocket = require "hocket"
 
 local world = { player = 0, frames = 0, says = "", speaking = false }

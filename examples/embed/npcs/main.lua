@@ -1,15 +1,16 @@
--- LÖVE: villagers who plan, remember what they were told, and change while the game runs: save one of agents/*.md and
--- talk to them again. The line at the top of the window says what the game has taken over, or why it did not.
+-- LÖVE: villagers who plan, remember what they were told, and change while the game runs: save one of agents/*.md, and the
+-- traveller greets this villager again. The line at the top says which file changed (green), or why it was refused (red).
 --
 --   love examples/embed/npcs [--headless [--save|--load]]
 --
--- Without a key the sim.lua beside this file plays the model.
+-- Without a key the sim.lua beside this file plays the model. A click on a villager greets him.
 -- F5 saves the village, with those who are talking; F9 goes on from there, also another day.
 -- Memory and plans are the game's: plain tables, which it gives to the next conversation and acts upon.
 --- @hocket.tools remember, plan
+local here = love.filesystem.getSource()
+package.cpath = package.cpath .. ";" .. here .. "/../../../build/lua/5.1/?.so" -- in a clone, after ./dev build
 local hocket = require "hocket"
 
-local here = love.filesystem.getSource()
 local places = { well = 120, market = 360, forge = 600 }
 local villagers = {
   smith = { x = 600, says = "", memories = {}, way = {} },
@@ -17,7 +18,7 @@ local villagers = {
 }
 local host, watching
 local talks, reloads, headless = 0, 0, false
-local news = "Edit agents/smith.md and save it: the game goes on."
+local news, is_wrong = "Edit agents/smith.md (\"You speak plainly\") and save it: the game goes on.", false
 local mode -- of a test: "save" or "load"
 
 -- ---- What villagers can do -------------------------------------------------------------------
@@ -124,8 +125,11 @@ end
 -- with a mistake is refused, with its line.
 local function on_watch(event)
   if event.type ~= "output" then return end
-  reloads, news = reloads + 1, event.text
-  if headless then print("reload: " .. event.text) end
+  reloads, news, is_wrong = reloads + 1, event.text, not event.text:find "^changed"
+  if headless then return print("reload: " .. event.text) end
+  for name in pairs(villagers) do
+    if not is_wrong and news:find(name, 1, true) then talk(name, "Hello again!") end
+  end
 end
 
 -- ---- The game --------------------------------------------------------------------------------
@@ -196,13 +200,37 @@ function love.mousepressed(x)
   end
 end
 
+local sky, ground, wall, ink = { 0.55, 0.75, 0.9 }, { 0.45, 0.6, 0.35 }, { 0.6, 0.45, 0.3 }, { 0.1, 0.1, 0.15 }
+local good, bad, paper = { 0.15, 0.45, 0.2 }, { 0.65, 0.15, 0.1 }, { 1, 1, 0.95 }
+local looks = { smith = { color = { 0.7, 0.25, 0.15 }, bubble = 190, aside = 24 }, fisher = { color = { 0.2, 0.3, 0.7 }, bubble = 270, aside = -24 } }
+
+local function box(color, ...)
+  love.graphics.setColor(color)
+  love.graphics.rectangle("fill", ...)
+end
+
+local function words(color, ...)
+  love.graphics.setColor(color)
+  love.graphics.printf(...)
+end
+
 function love.draw()
-  love.graphics.printf(news, 20, 20, 760)
-  for name, x in pairs(places) do love.graphics.print(name, x, 460) end
-  for name, one in pairs(villagers) do
-    love.graphics.rectangle("fill", one.x - 8, 400, 16, 32)
-    love.graphics.print(name .. ": " .. one.says, one.x - 40, name == "smith" and 340 or 370)
+  love.graphics.clear(sky)
+  box(ground, 0, 430, 800, 170)
+  for name, x in pairs(places) do
+    box(wall, x - 45, 365, 90, 65)
+    words(ink, name, x - 45, 440, 90, "center")
   end
+  for name, one in pairs(villagers) do
+    local look = looks[name]
+    local x = one.x + look.aside -- two may be at one place
+    box(look.color, x - 9, 400, 18, 38)
+    box(paper, x - 120, look.bubble, 240, 58, 8)
+    love.graphics.line(x, look.bubble + 58, x, 396)
+    words(look.color, name .. ": " .. one.says, x - 110, look.bubble + 8, 220)
+  end
+  box(is_wrong and bad or good, 0, 0, 800, 56)
+  words(paper, news, 20, 12, 760)
 end
 
 function love.quit()
