@@ -13,9 +13,9 @@ X2
 until_true grep -qs "Which town?" seen
 ask() { "$HOCKET" runs --json --state parked >out 2>err && id=$(id_in out) && [ "$id" ]; }
 until_true ask
-run "$HOCKET" watch --no-wait "$id"; has err "has the run, and asks there too"; hasnt err "nobody has the run"
-run "$HOCKET" say "$id" hello; expect 0; has err "whose process takes it"; hasnt err "hocket resume"
-run "$HOCKET" answer "$id" q1 Rome; expect 0; has err "whose process takes it"; hasnt err "hocket resume"
+run "$HOCKET" watch --no-wait "$id"; has err "has the run, and asks there too"; hasnt err "no process has the run"
+run "$HOCKET" say "$id" hello; expect 0; has err "its process reads it"; hasnt err "hocket resume"
+run "$HOCKET" answer "$id" q1 Rome; expect 0; has err "its process reads it"; hasnt err "hocket resume"
 wait $asks; code=$?; expect 0; has seen "in Rome"
 
 # ---- Conversations -------------------------------------------------------------------------------------------------

@@ -65,7 +65,7 @@ hocket.sleep_until(os.time() + word)
 return "woken"
 X
 run "$HOCKET" run later.lua </dev/null; expect 75; has err "s1  waits for the signal go on"; has err "hocket signal 01"
-later=$(id_in err); has err "hocket signal $later 'go on'"; has err "go on:   hocket resume $later"
+later=$(id_in err); has err "hocket signal $later 'go on'"; has err "resume:  hocket resume $later"
 run "$HOCKET" resume "$later" </dev/null; expect 75; has err "waits for the signal go on"
 run "$HOCKET" signal "$later" "go on" 1000000
 run "$HOCKET" resume "$later" </dev/null; expect 75; has err "the run waits until 20"; has err "hocket resume $later"; hasnt err "signal"
@@ -219,7 +219,7 @@ what="a run that the disk was full in the middle of"; printf 'require("hocket").
 run "$HOCKET" run -q --store state/small.db end.lua; expect 0
 (ulimit -f 256; exec "$HOCKET" run --store state/small.db grows.lua) >out 2>err </dev/null & pid=$!
 until_true grep -q "cannot be kept for now" err; kill -INT $pid; wait $pid; code=$?
-expect 130; has err "the run is kept; go on: hocket resume"; has err "what runs did at last could not be kept"
+expect 130; has err "the run is stored; next: hocket resume"; has err "what runs did at last could not be kept"
 run "$HOCKET" runs --store state/small.db; has out grows.lua
 
 # A conversation is left, and found again from elsewhere.
@@ -270,7 +270,7 @@ fi
 # Who leaves a run at a terminal is told its name.
 printf 'print "begun" require("hocket").flow.sleep(30)\n' >long.lua
 run "$PTY" -w begun key:3 -- "$HOCKET" run long.lua
-same "$(grep -coE 'go on: hocket resume 01[0-9A-Z]{24}' out)" 1
+same "$(grep -coE 'next: hocket resume 01[0-9A-Z]{24}' out)" 1
 
 # Where there are hardly any descriptors the agents are not to blame.
 for n in 8 10 11 12 13 14 15 16 17 18; do

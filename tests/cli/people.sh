@@ -38,7 +38,7 @@ parks() { # a target, and an input
 }
 state_is() { "$HOCKET" runs --limit 0 --json | grep -o "\"id\":\"$run\"[^}]*" | grep -q "\"state\":\"$1\"" || fail "the run should be $1"; }
 commands() { # of a message: allow, then go on
-  sed -n 's/^allow: *\(hocket .*\)/\1/p; s/^go on: *\(hocket .*\)/\1/p' "$1" >todo
+  sed -n 's/^allow: *\(hocket .*\)/\1/p; s/^resume: *\(hocket .*\)/\1/p' "$1" >todo
   same "$(wc -l <todo)" 2
   hocket() { timeout 60 "$HOCKET" "$@"; }
   . ./todo >out 2>err; code=$?; what="$(cat todo)"

@@ -45,7 +45,7 @@ grep -q 'POST /ping/abc {"exit":0,"run":"01[0-9A-Z]*","state":"done"}' told || f
 : >told; run hocket run --ping "$url" nowhere; expect 2; same "$(paths)" "/ping/abc/start /ping/abc/fail "
 # One that waits for a person has not ended; when it is resumed it has. The command that is printed sends the ping, whatever the URL has in it.
 : >told; run hocket run --ping "$url?a=1&b='x'" ask.lua; expect 75; same "$(paths)" "/ping/abc/start?a=1&b='x' "
-sed -n 's/^go on: *//p' err >resume.sh; grep -q "^hocket resume 01[0-9A-Z]* --ping " resume.sh || fail "the command that resumes it: $(cat resume.sh)"
+sed -n 's/^resume: *//p' err >resume.sh; grep -q "^hocket resume 01[0-9A-Z]* --ping " resume.sh || fail "the command that resumes it: $(cat resume.sh)"
 run hocket answer last:ask q1 Oslo; expect 0
 : >told; run . ./resume.sh; expect 0; has out Oslo; same "$(paths)" "/ping/abc?a=1&b='x' "
 run hocket run ask.lua; expect 75; hasnt err --ping

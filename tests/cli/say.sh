@@ -22,7 +22,7 @@ ends() { wait $pid; code=$?; what="the run"; }
 
 # Said from another process while it works; heard behind the tool's result, before the next call.
 start
-run hocket say "$id" --to digger say I heard it; expect 0; has err "kept for $id, whose process takes it"
+run hocket say "$id" --to digger say I heard it; expect 0; has err "stored for $id; its process reads it"
 until_true grep -q '"user_message_received"' ev
 run hocket say "$id" --to diger hello; expect 0
 until_true grep -q '"user_message_dropped"' ev

@@ -138,19 +138,19 @@ run hocket answer $B a2 --always; expect 2; has err "asked each time"
 run hocket answer $B s4 text; expect 2; has err "hocket signal $B paid"
 run hocket answer $B 'q 1' text; expect 2
 long=$(printf '%0129d' 0); run hocket signal $B "$long" 1; expect 2; has err "1 to 128 bytes"
-run hocket answer $B a2 --deny only the fast ones; expect 0; empty out; has err "hocket resume $B goes on"
+run hocket answer $B a2 --deny only the fast ones; expect 0; empty out; has err "hocket resume $B"
 run hocket answer $B a2 --allow; expect 1; has err "'a2' was answered already, and run $B has not taken that yet: deny: only the fast ones"
 run hocket answer $B a3 --edit '[]'; expect 2; has err "one JSON object"
 run hocket answer $B a3 --edit '{"x":'; expect 2
 run hocket answer $B a3 --edit '{}' too much; expect 2
 run hocket answer $B a3 --always; expect 0
-run hocket answer $B q1 the second one --store "$HOCKET_STORE"; expect 0; has err "hocket resume $B --store $HOCKET_STORE goes on"
+run hocket answer $B q1 the second one --store "$HOCKET_STORE"; expect 0; has err "hocket resume $B --store $HOCKET_STORE"
 run hocket answer $B; has out "answered, and not taken yet: the second one"; has out "deny: only the fast ones"
 run hocket answer $B --json; has out '"answered":"always"'
 run hocket answer $A q1 text; expect 1; has err "has ended (done)"
 run hocket answer $C; has out "a5  coder wants to call write_file"; has out "q7  coder asks:"; hasnt out "q6"
 run hocket answer $C a5 perhaps; expect 2; has err "answered with allow, deny"
-run hocket answer $C a5 --edit '{"path":"x"}'; expect 0; has err "hocket resume $C goes on"
+run hocket answer $C a5 --edit '{"path":"x"}'; expect 0; has err "hocket resume $C"
 run hocket answer $C q1 text; expect 1; has err "does not ask 'q1': it waits for a5, q7, s1"
 run hocket answer $C q6 text; expect 1; has err "'q6' was answered already"
 run hocket answer $C s1 text; expect 2; has err "hocket signal $C go"
@@ -190,9 +190,9 @@ run hocket replay " "; expect 2; has err "named by its id"
 # ---- fork ------------------------------------------------------------------------------------------------------------
 run hocket fork $A --at 6; expect 0; FORK=$(cat out); has err "hocket resume $FORK"
 run hocket show "$FORK"; expect 0; has out "of $A at record 8"; has out "as"; has out "forked"; has out "Grilled sardines."
-hasnt out "cut off"; has out "It has only been forked: hocket resume $FORK goes on"
+hasnt out "cut off"; has out "It has only been forked. Next: hocket resume $FORK"
 run hocket runs --state forked; same "$(cut -c1-26 out)" "$FORK"; run hocket runs --state cut-off; hasnt out "$FORK"
-run hocket wait "$FORK"; expect 1; has err "has only been forked"; run hocket watch "$FORK" --no-wait; has err "hocket resume $FORK goes on"
+run hocket wait "$FORK"; expect 1; has err "has only been forked"; run hocket watch "$FORK" --no-wait; has err "hocket resume $FORK"
 run hocket show "$FORK" --json; has out '"at_n":5'; has out '"at_seq":8'
 run hocket fork $A --at 1 --input "Two days"; expect 2; has err "is no conversation"; has err "--latest"
 run hocket fork $A --at 1 --latest; expect 2
@@ -241,7 +241,7 @@ until_true grep -q held held
 run hocket runs -s running; expect 0; has out $D
 run hocket show $D; has out "process $filler on"
 run hocket rm $D; expect 1; has err "process $filler on"
-run hocket signal $D go; expect 0; has err "whose process takes it"
+run hocket signal $D go; expect 0; has err "its process reads it"
 kill -9 $filler; wait $filler 2>/dev/null; exec 3>&-
 run hocket runs -s cut-off; has out $D
 run hocket rm $D; expect 0

@@ -90,7 +90,7 @@ expect 0; has out "✓${esc}[0m one: finished 1"
 
 # Ctrl-C gives the cursor back, at once or in order.
 run pty -w "waiting for" key:3 -- "$HOCKET" run t hello
-expect 130; has out "interrupted"; has out "the run is kept; go on: hocket resume"; hasnt out "cancelled after"; hasnt out "finished"; same "$(tail -c 200 out | grep -c "${esc}\[?25h")" 1
+expect 130; has out "interrupted"; has out "the run is stored; next: hocket resume"; hasnt out "cancelled after"; hasnt out "finished"; same "$(tail -c 200 out | grep -c "${esc}\[?25h")" 1
 if [ "${SANITIZE:-}" != thread ]; then # which delivers no signal to a loop that calls nothing
   echo 'print "begun" require("hocket").flow.sleep(0.3) while true do end' >busy.lua
   run pty -w begun wait:500 -w "" key:3 -w "" wait:300 -w "" key:3 -- "$HOCKET" run busy.lua

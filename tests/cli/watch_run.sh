@@ -93,11 +93,11 @@ run hocket watch $A --json --from 9; same "$(wc -l <out)" 2
 run hocket watch $F; expect 5; has err "error: all is used up"
 run hocket watch $F --json; expect 5
 run hocket watch $C; expect 130; has err "cancelled"
-run hocket watch $P --no-wait; expect 75; has err "a1  coder wants to call write_file"; has err "hocket answer $P a1 --allow"; has err "hocket answer $P a1 --deny"; has err "hocket resume $P goes on"
+run hocket watch $P --no-wait; expect 75; has err "a1  coder wants to call write_file"; has err "hocket answer $P a1 --allow"; has err "hocket answer $P a1 --deny"; has err "hocket resume $P"
 run hocket watch $P --no-wait --store "$HOCKET_STORE"; has err "hocket answer $P --store $HOCKET_STORE a1 --allow"
 run hocket watch $P --no-wait -q; expect 75; has err "hocket answer $P a1"
 run hocket watch $P --no-wait --json; expect 75; empty err
-run hocket watch $X --no-wait; expect 1; has out "hello"; has err "was cut off"; has err "hocket resume $X goes on"
+run hocket watch $X --no-wait; expect 1; has out "hello"; has err "was cut off"; has err "hocket resume $X"
 run hocket watch ZZ; expect 1; has err "there is no run ZZ"
 run hocket watch 01KA; expect 2; has err "may be"
 run hocket watch $A --store no.db; expect 1; has err "no runs are kept yet"
@@ -120,8 +120,8 @@ run hocket run work.lua hello; expect 75; ID=$(newest)
 "$HOCKET" watch $ID >w1 2>e1 </dev/null & w1=$!
 "$HOCKET" watch $ID --json >w2 2>e2 </dev/null & w2=$!
 "$HOCKET" watch $ID >w3 2>e3 </dev/null & w3=$!
-until_true said e1 "hocket answer $ID q1 TEXT"; until_true said e1 "hocket resume $ID goes on"
-until_true said e3 "hocket resume $ID goes on"; until_true said w2 question_asked
+until_true said e1 "hocket answer $ID q1 TEXT"; until_true said e1 "hocket resume $ID"
+until_true said e3 "hocket resume $ID"; until_true said w2 question_asked
 what="^C leaves the run alone"
 kill -INT $w3; wait $w3; code=$?; expect 130
 run hocket answer $ID q1 Lisbon; expect 0
@@ -161,7 +161,7 @@ over"
 
 # ---- Removed while it is watched; a reader that goes away ------------------------------------------------------
 "$HOCKET" watch $P >w1 2>e1 </dev/null & w1=$!
-until_true said e1 "hocket resume $P goes on"
+until_true said e1 "hocket resume $P"
 run hocket rm $P; expect 0
 what="watch"; wait $w1; code=$?; expect 1; has e1 "there is no run $P"
 what="a stdout that is full"; hocket watch $A --json >/dev/full 2>err </dev/null; code=$?; expect 1; has err "No space left"
@@ -170,6 +170,6 @@ need_pty
 what="a terminal"; "$PTY" -- "$HOCKET" watch $E >out 2>err </dev/null
 if LC_ALL=C tr -d '\r' <out | sed "s/$esc\[[0-9;?]*[mKAhl]//g" | grep -q "$esc"; then fail "an escape came through"; fi
 what="a terminal, ^C"; run hocket run work.lua hello; ID=$(newest)
-"$PTY" -w "goes on" key:3 -- "$HOCKET" watch $ID >out 2>err </dev/null; code=$?; expect 130
+"$PTY" -w "next: hocket resume" key:3 -- "$HOCKET" watch $ID >out 2>err </dev/null; code=$?; expect 130
 has out "hocket answer $ID"; run hocket runs -n 1; has out parked
 finish

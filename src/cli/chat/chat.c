@@ -305,7 +305,7 @@ static int say_kept(struct cli_chat *c)
     }
     if (!cli_store_outlives(c->args.store))
         return c->leaving == CLI_CHAT_CUTS ? HOCKET_ECANCELLED : 0;
-    cli_buf_addf(&line, "the conversation is kept; go on: hocket chat --resume %s", c->name);
+    cli_buf_addf(&line, "the conversation is stored; next: hocket chat --resume %s", c->name);
     cli_store_hint(&line, c->args.store);
     if (!(c->args.flags & CLI_QUIET))
         cli_screen_say(&c->screen, CLI_DIM, line.p);

@@ -34,7 +34,7 @@ static void print(const struct cli_result *result, const char *store)
     struct cli_buf hint = { 0 };
     cli_out_line(id, strlen(id));
     cli_store_hint(&hint, store);
-    fprintf(stderr, "hocket fork: it goes on with: hocket resume %s%s\n", id, cli_buf_text(&hint));
+    fprintf(stderr, "hocket fork: next: hocket resume %s%s\n", id, cli_buf_text(&hint));
     cli_buf_free(&hint);
     hocket_json_free(answer);
 }

@@ -143,15 +143,13 @@ static void say_next(const char *command, const struct cli_result *result, const
     bool is_running = strcmp(state, "running") == 0 || hocket_json_get(answer, "owner");
     const char *pool = hocket_json_text(hocket_json_get(answer, "pool"), NULL, NULL);
     if (is_running)
-        cli_buf_addf(&line, "%s: kept for %s, whose process takes it", command, id);
+        cli_buf_addf(&line, "%s: stored for %s; its process reads it", command, id);
     else if (pool)
-        cli_buf_addf(&line, "%s: kept; a worker goes on with it: hocket wait %s", command, id);
+        cli_buf_addf(&line, "%s: stored; a worker continues the run: hocket wait %s", command, id);
     else
-        cli_buf_addf(&line, "%s: kept; hocket resume %s", command, id);
+        cli_buf_addf(&line, "%s: stored; next: hocket resume %s", command, id);
     if (!is_running)
         cli_store_hint(&line, store);
-    if (!is_running && !pool)
-        cli_buf_adds(&line, " goes on");
     fprintf(stderr, "hocket %s\n", line.p);
     cli_buf_free(&line);
     hocket_json_free(answer);

@@ -183,7 +183,7 @@ static void say_how(const struct cli_parked *p, struct cli_screen *screen, const
         .always = one->always };
     cli_how_to_answer(&how, say_command, screen);
     add_resume(&resume, p, where);
-    say_command(screen, "go on:", cli_buf_text(&resume));
+    say_command(screen, "resume:", cli_buf_text(&resume));
     cli_buf_free(&resume);
 }
 
@@ -226,7 +226,7 @@ void cli_parked_say(
     else if (p->count > 0)
         say_how(p, screen, cli_buf_text(&where));
     else if (p->run[0]) {
-        cli_buf_adds(&line, "the run is kept; go on: ");
+        cli_buf_adds(&line, "the run is stored; next: ");
         add_resume(&line, p, cli_buf_text(&where));
     } else {
         cli_buf_addf(&line, "the run is kept; hocket runs%s lists it", cli_buf_text(&where));

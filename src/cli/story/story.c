@@ -612,7 +612,7 @@ static void say_end(struct cli_paper *p, const hocket_json *story, const char *s
     bool is_new = strcmp(state, "forked") == 0;
     if (is_now && (is_new || strcmp(state, "cut_off") == 0)) {
         cli_paper_line(p);
-        cli_paper_addf(p, CLI_WARN, "It %s: hocket resume %s goes on.",
+        cli_paper_addf(p, CLI_WARN, "It %s. Next: hocket resume %s",
             is_new ? "has only been forked" : "was cut off", id.p);
         cli_paper_line(p);
     }

@@ -466,10 +466,10 @@ static void say_change(struct watch *w, const char *before, const hocket_json *r
         cli_buf_addf(&line, "process %lld on %s has the run, and asks there too",
             (long long) hocket_json_int(hocket_json_get(owner, "pid"), 0), text_of(owner, "host"));
     else if (is(w->state, "parked") || is(w->state, "forked"))
-        cli_buf_addf(&line, "nobody has the run now; hocket resume %s goes on", id);
+        cli_buf_addf(&line, "no process has the run now; next: hocket resume %s", id);
     else if (is(w->state, "cut_off"))
         cli_buf_addf(
-            &line, "the run was cut off: its process has ended; hocket resume %s goes on", id);
+            &line, "the run was cut off: its process has ended; next: hocket resume %s", id);
     else if (is(w->state, "queued"))
         cli_buf_adds(&line, "the run waits for a worker");
     else if (owner
