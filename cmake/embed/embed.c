@@ -3,9 +3,8 @@
  *
  *   hocket_embed NAME LIST OUT [BYTECODE]      LIST: lines "name|path" or "*name|path"
  *
- * Of Lua the lines that are comments and the indentation are left out; lines keep their numbers. A
- * file with a long bracket, or with a string that goes on in the next line, stays as it is: only a
- * Lua parser could tell there what is a comment.
+ * Of Lua the comments and the indentation are left out; lines keep their numbers. The build checks that what is left
+ * compiles to the same bytecode.
  *
  * A script whose name has a star before it is compiled as well: its bytecode goes to the C source BYTECODE,
  * hocket__pack_bytecode, as "hocket/flow.luac". It is for the release of Lua that made it, which is said beside.
@@ -72,31 +71,73 @@ static bool ends(const char *s, const char *tail)
     return n >= m && strcmp(s + n - m, tail) == 0;
 }
 
-/* Where what is no comment could look like one. */
-static bool is_lean_safe(const char *text)
+/* ---- Comments ---- */
+
+/* How long the bracket is that begins a long string here: 2 for `[[`; 0: none does. */
+static size_t long_bracket(const char *p)
 {
-    if (strstr(text, "\\\n") || strstr(text, "\\\r"))
-        return false;
-    for (const char *p = strchr(text, '['); p; p = strchr(p + 1, '['))
-        if (p[1 + strspn(p + 1, "=")] == '[')
-            return false;
-    return true;
+    size_t n = *p == '[' ? 1 + strspn(p + 1, "=") : 0;
+    return n && p[n] == '[' ? n + 1 : 0;
+}
+
+/* Behind the bracket that ends it. */
+static const char *end_of_long(const char *p, size_t bracket)
+{
+    for (p += bracket; *p; p++)
+        if (*p == ']' && strspn(p + 1, "=") == bracket - 2 && p[bracket - 1] == ']')
+            return p + bracket;
+    return p;
+}
+
+static const char *end_of_quoted(const char *p)
+{
+    char quote = *p++;
+    while (*p && *p != quote)
+        p += *p == '\\' && p[1] ? 2 : 1;
+    return *p ? p + 1 : p;
+}
+
+/* A string or comment that is kept as it is; p: none begins here. */
+static const char *end_of_whole(const char *p)
+{
+    bool is_comment = p[0] == '-' && p[1] == '-';
+    size_t bracket = long_bracket(is_comment ? p + 2 : p);
+    if (bracket)
+        return end_of_long(is_comment ? p + 2 : p, bracket);
+    return *p == '"' || *p == '\'' ? end_of_quoted(p) : p;
+}
+
+/* Up to the end of a line of code, without a comment behind it. Strings may hold further lines. */
+static const char *copy_line(const char *from, char **to)
+{
+    char *begin = *to;
+    while (*from && *from != '\n') {
+        const char *end = end_of_whole(from);
+        if (end == from && from[0] == '-' && from[1] == '-') {
+            from += strcspn(from, "\n");
+            while (*to > begin && ((*to)[-1] == ' ' || (*to)[-1] == '\t'))
+                --*to;
+            break;
+        }
+        size_t n = end == from ? 1 : (size_t) (end - from);
+        memmove(*to, from, n);
+        *to += n;
+        from += n;
+    }
+    if (*from)
+        *(*to)++ = *from++;
+    return from;
 }
 
 static void make_lean(struct file *f)
 {
-    char *from = (char *) f->data, *to = from;
+    const char *from = (char *) f->data;
+    char *to = (char *) f->data;
     while (*from) {
         from += strspn(from, " \t");
-        size_t n = strcspn(from, "\n");
-        if (strncmp(from, "--", 2) == 0)
-            from += n;
-        n = strcspn(from, "\n");
-        n += from[n] == '\n';
-        memmove(to, from, n);
-        to += n;
-        from += n;
+        from = copy_line(from, &to);
     }
+    *to = 0;
     f->n = (size_t) (to - (char *) f->data);
 }
 
@@ -151,6 +192,25 @@ static void compile(const struct file *script, struct file *f)
     f->n_packed = f->n;
 }
 
+/* What is left compiles to the same, its lines included. */
+static void make_checked_lean(struct file *f)
+{
+    struct file before = { 0 }, after = { 0 };
+    lua_State *L = must(luaL_newstate());
+    load(L, "=lean", f);
+    lua_dump(L, add_bytes, &before, 0);
+    make_lean(f);
+    load(L, "=lean", f);
+    lua_dump(L, add_bytes, &after, 0);
+    lua_close(L);
+    if (before.n != after.n || memcmp(before.data, after.data, after.n) != 0) {
+        fprintf(stderr, "embed: %s: without its comments it is another script\n", f->name);
+        exit(1);
+    }
+    free(before.data);
+    free(after.data);
+}
+
 /* ---- The list ---- */
 
 static void read_list(const char *path)
@@ -165,9 +225,8 @@ static void read_list(const char *path)
             break;
         strcpy(f->name, name + (name[0] == '*'));
         read_whole(f);
-        if (ends(f->name, ".lua") && strlen((char *) f->data) == f->n
-            && is_lean_safe((char *) f->data))
-            make_lean(f);
+        if (ends(f->name, ".lua"))
+            make_checked_lean(f);
         if (name[0] == '*')
             compile(f, &files[++n_files]);
     }

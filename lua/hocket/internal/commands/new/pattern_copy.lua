@@ -41,18 +41,33 @@ local function depth_of(open)
   return depth
 end
 
+-- A line of code, by what the lines before it have opened.
+local function indented_line(line, open, number)
+  local depth = depth_of(open)
+  scan(line, function(word, leads)
+    if closes[word] then open[#open] = nil end
+    if leads then depth = depth_of(open) end
+    if opens[word] then open[#open + 1] = number end
+  end)
+  return ("  "):rep(depth) .. line
+end
+
+-- The lines of a long text stay as they are.
 local function indented(text)
-  local out, open = {}, {}
+  local out, open, closing = {}, {}, nil
   for line in text:gmatch "([^\n]*)\n" do
-    local depth, number = depth_of(open), #out + 1
-    scan(line, function(word, leads)
-      if closes[word] then open[#open] = nil end
-      if leads then depth = depth_of(open) end
-      if opens[word] then open[#open + 1] = number end
-    end)
-    out[number] = line == "" and "" or ("  "):rep(depth) .. line
+    if closing then
+      out[#out + 1] = line
+      closing = not line:find(closing, 1, true) and closing or nil
+    elseif line ~= "" then
+      out[#out + 1] = indented_line(line, open, #out + 1)
+      local level = line:match "%[(=*)%[[^%]]*$"
+      closing = level and ("]%s]"):format(level)
+    elseif out[#out] ~= "" then
+      out[#out + 1] = ""
+    end
   end
-  return (table.concat(out, "\n"):gsub("\n\n+", "\n\n") .. "\n")
+  return table.concat(out, "\n") .. "\n"
 end
 
 -- ---- Documentation ---------------------------------------------------------------------------
