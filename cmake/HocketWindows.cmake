@@ -20,7 +20,7 @@ add_library(hocket_dll SHARED "${definitions}"
 target_link_libraries(hocket_dll PRIVATE hocket_flags PkgConfig::LUA PkgConfig::CJSON PkgConfig::YAML PkgConfig::CURL
   PkgConfig::SQLITE PkgConfig::XML2 PkgConfig::PCRE2 PkgConfig::UV ntdll)
 target_include_directories(hocket_dll INTERFACE "${PROJECT_SOURCE_DIR}/include")
-target_link_options(hocket_dll PRIVATE -static LINKER:--defsym,hocket__store_postgres=0 LINKER:--defsym,hocket__pack_bytecode=0)
+target_link_options(hocket_dll PRIVATE -static LINKER:--defsym,hocket__store_postgres=0 LINKER:--defsym,hocket__pack_bytecode=0 LINKER:--defsym,hocket__pack_topics=0)
 set_target_properties(hocket_dll PROPERTIES OUTPUT_NAME hocket PREFIX "" LINKER_LANGUAGE C
   ARCHIVE_OUTPUT_NAME hocket RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}")
 add_custom_command(TARGET hocket_dll POST_BUILD

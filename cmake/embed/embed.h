@@ -39,7 +39,7 @@ struct matches {
 
 #define MIN_MATCH    HOCKET__UNPACK_MIN_MATCH
 #define MAX_MATCH    1024 /* a longer one is made of several */
-#define MAX_DISTANCE (1 << 17)
+#define MAX_DISTANCE (1 << 20) /* as far as a number of 17 bits and its class reach (base/unpack.c) */
 
 struct matches *find_matches(
     const unsigned char *dictionary, size_t n_dictionary, const unsigned char *text, size_t n);
@@ -49,7 +49,7 @@ struct matches *find_matches(
 /* Bytes, and behind them lengths of matches, by their class; distances have a code of their own. */
 #define N_LENGTHS     40
 #define N_SYMBOLS     (256 + N_LENGTHS)
-#define N_DISTANCES   64
+#define N_DISTANCES   76
 #define SYMBOL_BITS   HOCKET__UNPACK_SYMBOL_BITS
 #define DISTANCE_BITS HOCKET__UNPACK_DISTANCE_BITS
 

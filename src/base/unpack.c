@@ -14,7 +14,7 @@ struct reader {
     bool failed;
 };
 
-/* A match takes 40 bits at most: two words, and what is left of two numbers. Eight bytes at once may leave
+/* A match takes 43 bits at most: two words, and what is left of two numbers. Eight bytes at once may leave
  * bits above the `n`, which come again the next time, and are the same then. */
 static inline void refill(struct reader *r)
 {
@@ -52,7 +52,7 @@ static inline size_t take_number(struct reader *r, unsigned class)
     if (class < 8)
         return class;
     unsigned bits = (class - 8) / 4 + 1;
-    if (bits > 16) {
+    if (bits > 17) {
         r->failed = true;
         return 0;
     }

@@ -29,6 +29,9 @@ extern const struct hocket__pack hocket__pack_serve;
  * scripts for longer than this takes. */
 extern const struct hocket__pack hocket__pack_bytecode __attribute__((weak));
 
+/* The documentation, one text "docs.txt" (cmake/HocketTopics.cmake), for `hocket help TOPIC`. In the program alone. */
+extern const struct hocket__pack hocket__pack_topics __attribute__((weak));
+
 const struct hocket__asset *hocket__asset_find(const struct hocket__pack *p, const char *name);
 /* The bytes of a file that is not packed; they live as long as the program. */
 struct hocket__str hocket__asset_bytes(const struct hocket__pack *p, const struct hocket__asset *a);

@@ -104,13 +104,13 @@ static int l_secret(lua_State *L)
     return 1;
 }
 
-#define N_PACKS 3
+#define N_PACKS 4
 
 /* NULL: this process has no such pack. */
 static const struct hocket__pack *pack_at(const struct hocket__runtime *rt, size_t i)
 {
     const struct hocket__pack *all[N_PACKS] = { &hocket__pack_library, &hocket__pack_bytecode,
-        rt->pack };
+        rt->pack, &hocket__pack_topics };
     return all[i];
 }
 

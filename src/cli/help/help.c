@@ -8,8 +8,7 @@
 
 #include "cli/buf.h"
 #include "cli/exit.h"
-#include "cli/help/packed.h"
-#include "cli/inflate/inflate.h"
+#include "cli/host/host.h"
 #include "cli/markdown/markdown.h"
 #include "cli/out.h"
 #include "cli/screen.h"
@@ -42,11 +41,15 @@ struct hits {
 /* Before each page stands a form feed and a line with its name. */
 static bool load(struct pages *pages)
 {
-    const char *wrong = cli_inflate(&pages->all, cli_topics_packed, cli_topics_size);
-    if (wrong) {
-        fprintf(stderr, "hocket help: the pages cannot be shown: %s\n", wrong);
+    struct cli_result result;
+    int status = cli_host_call("pages", "{}", &result);
+    if (status < 0)
+        cli_result_complain(&result, "help");
+    else
+        cli_buf_add(&pages->all, cli_buf_text(&result.text), result.text.n);
+    cli_result_free(&result);
+    if (status < 0)
         return false;
-    }
     char *name = strchr(pages->all.p, '\f');
     while (name && pages->count < MAX_PAGES) {
         *name++ = 0; /* the end of the page before */

@@ -70,6 +70,7 @@ local operations = {
   remove = "hocket.internal.commands.remove",
   store = "hocket.internal.commands.store",
   plan = "hocket.internal.commands.plan",
+  pages = "hocket.internal.commands.pages",
   export = "hocket.internal.commands.transfer",
   import = "hocket.internal.commands.transfer",
 }
