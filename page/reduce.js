@@ -260,6 +260,27 @@ function taskOf(state, record, id) {
   return task;
 }
 
+// Another task of its board, which was there before it: so there are no circles.
+const earlier = (task, id) => (Number.isInteger(id) && id > 0 && id < task.id ? id : undefined);
+
+const MOST_ON_PATH = 100;
+
+// Who had it has failed, and the next one gets it.
+function passOn(task, record) {
+  const to = text(record.reassigned_to);
+  if (to === undefined) return;
+  task.path ??= [{ agent: task.agent }];
+  task.path[task.path.length - 1].error = text(record.error);
+  if (task.path.length < MOST_ON_PATH) task.path.push({ agent: to });
+}
+
+// A task waits for what is planned about its blocker, or goes on.
+function blockTask(state, agent, record) {
+  const task = Number.isInteger(record.task_id) ? taskOf(state, record, record.task_id) : undefined;
+  if (task) task.blocked = record.type === "task_blocked" ? { what: text(record.what) ?? "", needs: text(record.needs) ?? "" } : undefined;
+  say(state, agent, record);
+}
+
 function createTasks(state, agent, record) {
   for (const given of list(record.tasks)) {
     const one = object(given), task = taskOf(state, record, one.id);
@@ -268,6 +289,8 @@ function createTasks(state, agent, record) {
     task.agent = text(one.assigned_to) ?? text(one.specialist) ?? task.agent;
     task.doing = text(one.active_form);
     task.needs = list(one.depends_on ?? one.dependencies ?? one.needs).filter((need) => Number.isInteger(need) || typeof need === "string");
+    task.parent = earlier(task, one.parent);
+    task.unblocks = earlier(task, one.unblocks);
     task.history.push({ seq: record.seq, time: state.time, status: "pending" });
   }
   agent?.items.push(record);
@@ -282,6 +305,8 @@ function updateTask(state, agent, record) {
   task.error = text(record.error) ?? (status === "failed" ? task.error : undefined);
   task.result = text(record.result) ?? task.result;
   task.by = text(record.completed_by) ?? task.by;
+  passOn(task, record);
+  if (status !== "running") task.blocked = undefined;
   if (status === task.status) return;
   task.status = status;
   task.history.push({ seq: record.seq, time: state.time, status });
@@ -300,14 +325,19 @@ function updateDocument(state, agent, record) {
   document.version = Math.max(document.version, whole(record.version, 0));
 }
 
-// A plan has names of its own for tasks that stand on a board by then: which they are says their text, and what they need is known by that.
-function startPlan(state, agent, record) {
-  const board = state.boards[state.boards.length - 1], byName = new Map();
-  const tasks = list(record.tasks).map(object);
-  for (const one of tasks) {
-    const task = board?.tasks.findLast((other) => other.text === one.description && other.agent === one.specialist && ![...byName.values()].includes(other));
+// A plan has names of its own for tasks that stand on a board by then. The record says which they are; in records of older runs their text does.
+function planned(state, record, tasks) {
+  const byName = new Map(), ids = list(record.task_ids);
+  const board = ids.length > 0 ? state.boards.find((one) => one.number === whole(record.board, 1)) : state.boards[state.boards.length - 1];
+  tasks.forEach((one, i) => {
+    const task = ids.length > 0 ? board?.byId.get(ids[i]) : board?.tasks.findLast((other) => other.text === one.description && other.agent === one.specialist && ![...byName.values()].includes(other));
     if (task) byName.set(one.id, task);
-  }
+  });
+  return byName;
+}
+
+function startPlan(state, agent, record) {
+  const tasks = list(record.tasks).map(object), byName = planned(state, record, tasks);
   for (const one of tasks) {
     const task = byName.get(one.id);
     if (task) task.needs = list(one.depends_on).map((name) => byName.get(name)?.id ?? name).filter((need) => Number.isInteger(need) || typeof need === "string");
@@ -414,6 +444,9 @@ const takes = {
   task_updated: updateTask,
   document_updated: updateDocument,
   plan_started: startPlan,
+  task_split: startPlan,
+  task_blocked: blockTask,
+  task_unblocked: blockTask,
   question_asked: ask("question"),
   approval_requested: ask("approval"),
   input_requested: ask("input"),

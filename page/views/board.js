@@ -20,24 +20,70 @@ function attempts(task) {
   return tried > 1 ? h("span.tag", { title: "times that it was begun" }, tried + "×") : null;
 }
 
-function card(app, board, task) {
+const named = (board, id) => h("span.tag", { class: "is-" + (board.byId.get(id)?.status ?? "pending"), title: board.byId.get(id)?.text }, "#" + id);
+
+// Of what it is a part, which task waits for it, and its own parts.
+function links(task, board, below) {
+  const parts = (below.get(task.id) ?? []).filter((one) => one.parent === task.id);
+  if (!task.parent && !task.unblocks && parts.length === 0) return null;
+  return h("p.needs", null, task.parent ? ["part of ", named(board, task.parent)] : null, task.unblocks ? ["for ", named(board, task.unblocks)] : null,
+    parts.length > 0 ? [`${parts.filter((one) => one.status === "done").length} of ${parts.length} parts `, parts.slice(0, 50).map((one) => named(board, one.id))] : null);
+}
+
+// Who had it, one after the other; each but the last has failed.
+function path(task) {
+  if (!task.path) return task.agent ? who(task.agent) : null;
+  return h("span.path", { aria: { label: "tried by" } }, task.path.map((one, i) => [i > 0 ? " → " : null, h("span", { title: one.error }, who(one.agent ?? ""))]));
+}
+
+function card(app, board, task, below) {
   const until = task.ended ?? app.session.now;
   return h("article.card.task", { key: `${board.number}.${task.id}`, class: (task.agent ? hue(task.agent) : "") + " is-" + task.status, tabindex: 0 },
     h("header", null, h("span.task-id", null, "#" + task.id), attempts(task), !["pending", "running", "done"].includes(task.status) ? chip(task.status) : null, h("span.grow", null), task.began !== null ? h("span.of", null, format.span(until - task.began)) : null),
     h("p.task-text", null, task.status === "running" && task.doing ? task.doing : task.text),
     task.status === "running" && task.doing ? h("p.about", null, task.text) : null,
     needs(task, board),
+    links(task, board, below),
+    task.blocked ? h("p.attention-words", null, `is blocked: ${format.line(task.blocked.what, 300)} (it needs: ${format.line(task.blocked.needs, 300)})`) : null,
     task.error ? h("p.bad", null, format.line(task.error, 300)) : null,
     task.result ? h("details", null, h("summary", null, "Result"), h("p", null, task.result.slice(0, 5000))) : null,
-    h("footer", null, task.agent ? who(task.agent) : null, task.by && task.by !== task.agent ? h("span.of", null, "completed by " + task.by) : null));
+    h("footer", null, path(task), task.by && task.by !== task.agent && !task.path ? h("span.of", null, "completed by " + task.by) : null));
+}
+
+const signs = { done: "✓", running: "▸", pending: "·", failed: "✗" };
+
+function branch(board, below, task, depth) {
+  const inner = depth < 20 ? below.get(task.id) ?? [] : [];
+  return h("li", { key: task.id, role: "treeitem", class: "is-" + task.status, aria: { level: depth + 1 } },
+    h("span.sign", { title: task.status }, signs[task.status] ?? "–"), ` #${task.id} ${format.line(task.text, 120)} `, path(task), task.blocked ? h("b.attention-words", null, " is blocked") : null,
+    inner.length > 0 ? h("ul", { role: "group" }, inner.map((one) => branch(board, below, one, depth + 1))) : null);
+}
+
+// By task what stands below it in the tree: its parts, and what it needs where it is blocked. Below 0 stands the rest.
+function belowOf(board) {
+  const below = new Map();
+  for (const task of board.tasks.slice(0, MOST)) {
+    const above = task.parent ?? task.unblocks ?? 0;
+    if (!below.has(above)) below.set(above, []);
+    below.get(above).push(task);
+  }
+  return below;
+}
+
+// Where no task has parts the columns say it all.
+function asTree(board, below) {
+  if (below.size < 2) return null;
+  return h("ul.task-tree", { role: "tree", aria: { label: "Tasks and their parts" } }, (below.get(0) ?? []).map((task) => branch(board, below, task, 0)));
 }
 
 function one(app, board, several) {
+  const below = belowOf(board);
   return h("section.board", { key: board.number, aria: { label: "Board " + board.number } }, several ? h("h2", null, "Board " + board.number) : null,
+    asTree(board, below),
     h("div.columns", null, columns.map(([name, words]) => {
       const tasks = board.tasks.filter((task) => columnOf(task.status) === name);
       return h("div.column", { key: name, class: "column-" + name }, h("h3", null, words, h("span.badge", null, tasks.length)),
-        h("div.cards", null, tasks.slice(0, MOST).map((task) => card(app, board, task)), tasks.length > MOST ? h("p.note", null, `${tasks.length - MOST} more`) : null));
+        h("div.cards", null, tasks.slice(0, MOST).map((task) => card(app, board, task, below)), tasks.length > MOST ? h("p.note", null, `${tasks.length - MOST} more`) : null));
     })));
 }
 

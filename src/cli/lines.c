@@ -68,6 +68,9 @@ static void on_tasks(const struct about *a)
     const hocket_json *tasks = hocket_json_get(a->event, "tasks");
     size_t n = hocket_json_count(tasks);
     const char *between = ": ";
+    int64_t unblocks = hocket_json_int(hocket_json_get(hocket_json_at(tasks, 0), "unblocks"), 0);
+    if (hocket_json_get(hocket_json_at(tasks, 0), "parent"))
+        return; /* the split names its parts */
     cli_buf_adds(text_of(a), "planned ");
     cli_text_plural(text_of(a), (long long) n, "task");
     for (size_t i = 0; i < n && i < 64; i++) {
@@ -81,6 +84,8 @@ static void on_tasks(const struct about *a)
         cli_buf_addf(text_of(a), " %zu", count);
         between = ", ";
     }
+    if (unblocks > 0)
+        cli_buf_addf(text_of(a), ", before task %lld", (long long) unblocks);
 }
 
 static void on_task(const struct about *a)
@@ -407,14 +412,26 @@ static void on_routed(const struct about *a)
     add_member(a, "reason", DETAIL);
 }
 
+/* "splits house into 2 parts: house.bricks (mason), house.roof (mason)" */
 static void on_split(const struct about *a)
 {
+    const hocket_json *tasks = hocket_json_get(a->event, "tasks");
+    size_t n = hocket_json_count(tasks);
     a->line->tone = CLI_DIM;
     cli_buf_adds(text_of(a), "splits ");
     add_member(a, "id", DETAIL);
     cli_buf_adds(text_of(a), " into ");
-    cli_text_plural(
-        text_of(a), (long long) hocket_json_count(hocket_json_get(a->event, "tasks")), "part");
+    cli_text_plural(text_of(a), (long long) n, "part");
+    for (size_t i = 0; i < n && i < 20; i++) {
+        const hocket_json *one = hocket_json_at(tasks, i);
+        cli_buf_adds(text_of(a), i ? ", " : ": ");
+        add_shown(text_of(a), hocket_json_get(one, "id"), 64);
+        cli_buf_adds(text_of(a), " (");
+        add_shown(text_of(a), hocket_json_get(one, "specialist"), 64);
+        cli_buf_adds(text_of(a), ")");
+    }
+    if (n > 20)
+        cli_buf_addf(text_of(a), " and %zu more", n - 20);
 }
 
 /* A check that holds shows in its task's end. */
@@ -432,13 +449,43 @@ static void on_blocked(const struct about *a)
     a->line->tone = CLI_DIM;
     cli_buf_adds(text_of(a), "is blocked: ");
     add_member(a, "what", DETAIL);
+    cli_buf_adds(text_of(a), " (it needs: ");
+    add_member(a, "needs", DETAIL);
+    cli_buf_adds(text_of(a), ")");
+}
+
+static void on_unblocked(const struct about *a)
+{
+    bool failed = *cli_member(a->event, "error") != 0;
+    const char *why = failed ? "error" : "refused";
+    a->line->tone = failed ? CLI_WARN : CLI_DIM;
+    cli_buf_adds(text_of(a), failed ? "stays blocked in " : "goes on with ");
+    if (hocket_json_kind(hocket_json_get(a->event, "id")) == HOCKET_JSON_NUMBER)
+        cli_buf_addf(text_of(a), "task %lld", (long long) number(a, "id"));
+    else
+        add_member(a, "id", DETAIL);
+    if (*cli_member(a->event, why))
+        cli_buf_adds(text_of(a), failed ? ": " : ", and is refused what it needs: ");
+    add_member(a, why, DETAIL);
+}
+
+/* " after mason, engineer": the agents that had failed before. The last one of the path failed just now. */
+static void add_before(const struct about *a)
+{
+    const hocket_json *path = hocket_json_get(a->event, "path");
+    for (size_t i = 0; i + 1 < hocket_json_count(path) && i < 20; i++) {
+        cli_buf_adds(text_of(a), i ? ", " : " after ");
+        add_shown(text_of(a), hocket_json_at(path, i), 64);
+    }
 }
 
 static void on_reassigned(const struct about *a)
 {
     a->line->tone = CLI_DIM;
     snprintf(a->line->who, sizeof(a->line->who), "%s", cli_member(a->event, "from"));
-    cli_buf_adds(text_of(a), "has failed, and gives up to ");
+    cli_buf_adds(text_of(a), "has failed");
+    add_before(a);
+    cli_buf_adds(text_of(a), ", and gives up to ");
     add_member(a, "to", DETAIL);
     cli_buf_adds(text_of(a), ": ");
     add_member(a, "error", DETAIL);
@@ -544,6 +591,7 @@ void cli_line_of(struct cli_line *out, const struct cli_progress *p, const char 
         { "routed", on_routed },
         { "task_split", on_split },
         { "task_blocked", on_blocked },
+        { "task_unblocked", on_unblocked },
         { "checked", on_checked },
         { "reassigned", on_reassigned },
         { "handoff", on_handoff },

@@ -138,6 +138,29 @@ test("a plan's tasks need each other, and are tried again", () => {
   assert.equal(over.agents[0].state, "finished");
 });
 
+test("parts, blockers and the path of a task are of its board", () => {
+  const state = all(numbered([
+    [1, "tasks_created", { board: 1, tasks: [{ id: 1, text: "Look", assigned_to: "stock" }] }],
+    [1, "tasks_created", { board: 2, tasks: [{ id: 1, text: "House", assigned_to: "mason" }, { id: 2, text: "House", assigned_to: "mason" }] }],
+    [1, "plan_started", { board: 2, task_ids: [1, 2], tasks: [{ id: "a", description: "House", specialist: "mason", depends_on: ["b"] }, { id: "b", description: "House", specialist: "mason" }] }],
+    [1, "tasks_created", { board: 2, tasks: [{ id: 3, text: "Roof", assigned_to: "mason", parent: 1, unblocks: 4 }, { id: 4, text: "Slabs", assigned_to: "mason", unblocks: 3, parent: 4 }] }],
+    [1, "task_split", { board: 2, task_id: 1, task_ids: [3, 4], tasks: [{ id: "a.x", depends_on: [] }, { id: "a.y", depends_on: ["a.x"] }] }],
+    [1, "task_updated", { board: 2, id: 1, status: "running" }],
+    [1, "task_updated", { board: 2, id: 1, status: "running", error: "no ladder", reassigned_to: "helper" }],
+    [1, "task_updated", { board: 2, id: 1, status: "running", error: "no time", reassigned_to: "chief" }],
+    [1, "task_updated", { board: 2, id: 3, status: "running" }],
+    [1, "task_blocked", { board: 2, id: "a.x", task_id: 3, what: "no slabs", needs: "slabs" }],
+    [1, "task_blocked", { board: 2, id: "a.x", task_id: { x: 1 }, what: "nothing" }],
+  ]));
+  const [house, twin, roof, slabs] = state.boards[1].tasks;
+  assert.deepEqual([house.needs, twin.needs, slabs.needs], [[2], [], [3]]);
+  assert.deepEqual([roof.parent, roof.unblocks, slabs.parent, slabs.unblocks], [1, undefined, undefined, 3]);
+  assert.deepEqual(house.path, [{ agent: "mason", error: "no ladder" }, { agent: "helper", error: "no time" }, { agent: "chief" }]);
+  assert.deepEqual(roof.blocked, { what: "no slabs", needs: "slabs" });
+  fold(state, { seq: 99, time: new Date().toISOString(), type: "task_unblocked", board: 2, id: "a.x", task_id: 3 });
+  assert.equal(roof.blocked, undefined);
+});
+
 test("a script's agents are called by the run", () => {
   const work = (op, from, to) => [[from, "task_running", { op, agent: op, task: op }], [from, "model_request", { op, agent: op, model: "m" }], [to, "model_reply", { op, agent: op, model: "m" }], [to, "task_completed", { op, agent: op, task: op, result: "x" }]];
   const records = numbered([[0, "workflow_started", {}], ...work("a", 0, 100), ...work("b", 0, 60), ...work("c", 100, 200), [200, "workflow_finished", {}]].sort((x, y) => x[0] - y[0]));

@@ -12,6 +12,7 @@
 --- budget of the first agent. Alternates do not run after failures that they would share: a spent budget, a refusal, a cancellation.
 local agents = require "hocket.agent"
 local fence = require "hocket.fence"
+local json = require "hocket.json"
 local orchestrate = require "hocket.orchestrate"
 local outcome = require "hocket.patterns.outcome"
 
@@ -80,7 +81,7 @@ local function try(step, one, tried, about)
   local to, name = find(step.def, one)
   if not to then return nil, name end
   local last = tried[#tried]
-  step:emit("reassigned", { from = last.name, to = name, error = last.err.message, code = last.err.code, tried = #tried })
+  step:emit("reassigned", { from = last.name, to = name, error = last.err.message, code = last.err.code, tried = #tried, path = json.array(names_of(tried)) })
   if step.opts.on_reassigned then step.opts.on_reassigned(last.name, name, last.err) end
   local said, used = step.opts.outcome, nil
   if said then outcome.begin(said) end

@@ -353,22 +353,54 @@ static void say_agents(struct cli_paper *p, const hocket_json *story)
 
 /* ---- Boards, documents ---------------------------------------------------------------------------- */
 
+/* "mason > engineer": who had it, one after the other; else its agent. */
+static void add_path(struct cli_paper *p, const hocket_json *task)
+{
+    const hocket_json *path = hocket_json_get(task, "path");
+    if (hocket_json_count(path) < 2) {
+        cli_story_add(p, CLI_DIM, task, "agent", cli_paper_left(p));
+        return;
+    }
+    for (const hocket_json *name = hocket_json_first(path); name; name = hocket_json_next(name)) {
+        size_t n;
+        const char *text = hocket_json_text(name, "", &n);
+        if (name != hocket_json_first(path))
+            cli_paper_add(p, CLI_DIM, " > ");
+        cli_paper_shown(p, CLI_DIM, text, n, cli_paper_left(p));
+    }
+}
+
+/* Below it, further in: why it failed, or what it waits for. */
+static void add_below(struct cli_paper *p, const hocket_json *task, size_t indent)
+{
+    bool waits = hocket_json_get(task, "blocked") != NULL;
+    const char *status = cli_story_text(task, "status", NULL);
+    if (!waits && (!is_text(task, "error") || strcmp(status, "running") == 0))
+        return;
+    cli_paper_to(p, indent);
+    if (waits)
+        cli_paper_add(p, CLI_WARN, "is blocked: ");
+    cli_story_add(
+        p, waits ? CLI_WARN : CLI_BAD, task, waits ? "blocked" : "error", cli_paper_left(p));
+    cli_paper_line(p);
+}
+
+/* As a tree: parts, and what a blocked task waits for, stand below it. */
 static void say_task(struct cli_paper *p, const hocket_json *task)
 {
-    size_t left;
-    cli_paper_to(p, INDENT);
+    size_t depth = (size_t) integer(task, "depth"), indent = INDENT + 2 * (depth > 12 ? 12 : depth);
+    int64_t unblocks = integer(task, "unblocks");
+    cli_paper_to(p, indent);
     add_mark(p, cli_story_text(task, "status", NULL));
     cli_paper_addf(p, CLI_DIM, " %lld  ", (long long) integer(task, "number"));
-    left = cli_paper_left(p);
+    size_t left = cli_paper_left(p);
     cli_story_add(p, CLI_PLAIN, task, "text", left > 24 ? left - 20 : left);
     cli_paper_add(p, CLI_PLAIN, "  ");
-    cli_story_add(p, CLI_DIM, task, "agent", cli_paper_left(p));
+    add_path(p, task);
+    if (unblocks > 0)
+        cli_paper_addf(p, CLI_DIM, "  for task %lld", (long long) unblocks);
     cli_paper_line(p);
-    if (!is_text(task, "error"))
-        return;
-    cli_paper_to(p, INDENT + 4);
-    cli_story_add(p, CLI_BAD, task, "error", cli_paper_left(p));
-    cli_paper_line(p);
+    add_below(p, task, indent + 4);
 }
 
 static void say_boards(struct cli_paper *p, const hocket_json *story)

@@ -106,17 +106,37 @@ local function task_of(self, event)
   return task
 end
 
+-- Where a task belongs: to an earlier one of its board.
+local function belongs_to(task, one)
+  local n = math.type(one) == "integer" and one or nil
+  return n and math.type(task.number) == "integer" and n < task.number and n or nil
+end
+
 local function create_tasks(self, _, event)
   for _, one in ipairs(list(event.tasks)) do
     one = list(one)
-    task_of(self, { board = event.board, id = one.id, text = one.text, assigned_to = one.assigned_to })
+    local task = task_of(self, { board = event.board, id = one.id, text = one.text, assigned_to = one.assigned_to })
+    task.parent, task.unblocks = belongs_to(task, one.parent), belongs_to(task, one.unblocks)
   end
 end
 
+--- Agents of the path of a task that are kept.
+local MAX_PATH = 100
+
 local function update_task(self, _, event)
-  local task = task_of(self, event)
+  local task, to = task_of(self, event), text(event.reassigned_to)
   task.status = text(event.status) or task.status
-  task.result, task.error = text(event.result), text(event.error)
+  task.result, task.error, task.completed_by = text(event.result), text(event.error), text(event.completed_by)
+  if task.status ~= "running" then task.blocked = nil end
+  if not to then return end
+  task.path = task.path or json.array { task.agent }
+  if #task.path < MAX_PATH then task.path[#task.path + 1] = to end
+end
+
+-- A task waits for what is planned about its blocker.
+local function block_task(self, _, event)
+  if math.type(event.task_id) ~= "integer" then return end
+  task_of(self, { board = event.board, id = event.task_id }).blocked = event.type == "task_blocked" and (text(event.what) or "") or nil
 end
 
 -- "Day 1 — Morning", as the change says it, or the slot's values.
@@ -231,6 +251,8 @@ local takes = {
   tool_call = function(self, agent) add(self, agent, "tool_calls", 1) end,
   tasks_created = create_tasks,
   task_updated = update_task,
+  task_blocked = block_task,
+  task_unblocked = block_task,
   document_updated = update_document,
   question_asked = ask "question",
   approval_requested = ask "approval",
@@ -362,6 +384,28 @@ local function sort_slots(document)
   for _, one in ipairs(document.slots) do one.place, one.numbers = nil, nil end
 end
 
+-- The tasks of a board as a tree: parts, and what a blocked task waits for, stand below it, each with how deep.
+local function as_tree(board)
+  local below, sorted = {}, json.array {}
+  for _, task in ipairs(board.tasks) do
+    local above = task.parent or task.unblocks or 0
+    below[above] = below[above] or {}
+    table.insert(below[above], task)
+  end
+  local function walk(above, depth)
+    for _, task in ipairs(below[above] or {}) do
+      task.depth, sorted[#sorted + 1] = depth, task
+      if task.number ~= 0 and depth < 100 then walk(task.number, depth + 1) end
+      below[task.number] = nil
+    end
+  end
+  walk(0, 0)
+  for _, task in ipairs(board.tasks) do
+    if not task.depth then task.depth, sorted[#sorted + 1] = 0, task end
+  end
+  board.tasks = sorted
+end
+
 local function known_cost(usage)
   usage.cost_known, usage.cost = usage.cost, usage.unpriced == 0 and usage.cost or json.null
 end
@@ -376,6 +420,7 @@ function Story:result()
     known_cost(agent.usage)
   end
   known_cost(self.usage)
+  for _, board in ipairs(self.boards) do as_tree(board) end
   for _, document in ipairs(self.documents) do sort_slots(document) end
   return {
     at = self.last, broken = self.broken, left_out = self.left_out, began = self.began, ended = self.ended, time = self.time,
