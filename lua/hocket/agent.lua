@@ -56,6 +56,7 @@ local agent = {}
 ---@field input? table JSON Schema.
 ---@field output? table JSON Schema.
 ---@field budget? hocket.Budget
+---@field per_call? {model?: string[], reasoning?: (string|integer)[], output: boolean, limits: boolean, context: "none"|"fork"} What a caller may choose for one call.
 ---@field approve? {deny: hocket.ApproveRule[], ask: hocket.ApproveRule[], allow: hocket.ApproveRule[]}
 ---@field approve_plan boolean
 ---@field on_failure? "skip"|"continue"|"abort"|"replan"
@@ -300,7 +301,7 @@ function agent.vary(def, changes)
     key[i] = changes[name] == nil and "" or json.encode(changes[name])
   end
   if not any then return def end
-  local known, text = variants[def] or {}, table.concat(key, " ")
+  local known, text = variants[def] or setmetatable({}, { __mode = "v" }), table.concat(key, " ") -- a model may give many schemas
   variants[def] = known
   known[text] = known[text] or make_variant(def, changes)
   return known[text]

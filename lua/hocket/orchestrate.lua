@@ -19,6 +19,7 @@ local agents = require "hocket.agent"
 local arguments = require "hocket.internal.base.arguments"
 local broker = require "hocket.broker"
 local edition = require "hocket.internal.base.edition"
+local facts_of = require "hocket.internal.agents.facts"
 local permission = require "hocket.permission"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.internal.base.lazy" "hocket.flow"
@@ -37,6 +38,7 @@ local failed = system.error
 local keys = lazy "hocket.internal.agents.keys"
 local media = lazy "hocket.internal.base.media"
 local pool, pool_caller = lazy "hocket.internal.pool.pool", lazy "hocket.internal.pool.caller"
+local children, fork = lazy "hocket.internal.work.children", lazy "hocket.internal.work.fork"
 local checks, plan_mode = lazy "hocket.internal.work.check", lazy "hocket.internal.session.plan_mode"
 local contract, partial_result = lazy "hocket.internal.session.contract", lazy "hocket.internal.run.partial_result"
 
@@ -312,6 +314,7 @@ local function settle(step)
   local rules, wrong = scope.rules(step)
   if not rules then return nil, wrong end
   step.around, step.rules = around, rules
+  if facts_of(step.def).asks_again then children.keep(step) end
   return true
 end
 
@@ -525,17 +528,23 @@ local function job_of(def, input, opts)
     run = run, def = def, op = run:operation(), opts = opts, input = input, above = above, depth = depth, deepest = deepest, within = context.within,
     allowed = permission.narrow(above and above.allowed, opts.allowed), via = run.observer and run.observer:here(),
   }, Step)
+  if opts.fork then
+    local taken, why = fork.take(step)
+    if not taken then return nil, why end
+  end
   if run.origins then run.origins:called(step.op, above and above.op) end
   local budget = budget_of(def, opts)
   if budget and def.pool and pool.takes(step) then budget.reserve = true end -- nobody here sees what it uses meanwhile
-  return {
+  local spec = {
     agent = def.name, op = step.op, trigger = opts.trigger, budget = budget, keeps = kept,
     priority = run.options.priority,
     run = function(job)
       if make then step.input = make(job) end
       return perform(step, job)
     end,
-  }, step
+  }
+  if opts.child_id or (above or run).children then children.watch(above or run, spec, step) end
+  return spec, step
 end
 
 --- Creates the broker's job for an agent's answer. A caller that does not want to wait submits it itself.
@@ -567,6 +576,37 @@ function orchestrate.again(spec, step, input)
   return spec
 end
 
+--- Asks a finished agent again: it continues its conversation, with everything that bound it. Only its caller may ask: with the option
+--- `child_id` of the call, or as an agent with the tool `ask_again`.
+---@async
+---@param id integer|string The `child_id`, or `child` of the reply; or the agent's name, for the last one of this name.
+---@param text string
+---@return hocket.Reply?
+---@return hocket.Error?
+function orchestrate.ask_again(id, text)
+  arguments("orchestrate.ask_again", 1, "integer|string", id)
+  arguments("orchestrate.ask_again", 2, "string", text)
+  local context = fiber.context()
+  if not context then misuse.raise "an agent can only be asked again inside a run (hocket.run makes one)" end
+  local holder = context.step or context.run
+  local spec, closing = children.again(holder, id, text, perform)
+  if not spec then return nil, failed(closing) end
+  local _ <close> = closing
+  return broker.shared():call(spec)
+end
+
+--- A reply as another agent reads it: in a frame, with the id by which ask_again knows it, where the reader can ask again.
+---@param name string
+---@param reply hocket.Reply
+---@return string
+function orchestrate.framed(name, reply)
+  arguments("orchestrate.framed", 1, "string", name)
+  arguments("orchestrate.framed", 2, "table", reply)
+  local text, context = fence.wrap("result", name, reply.text), reply.child and fiber.context()
+  local all = context and (context.step or context.run).children
+  return all and all.by_model and ("[id=%d]\n%s"):format(reply.child, text) or text
+end
+
 local function call_of(def, input, opts, begins)
   local spec, step = job_of(def, input, opts)
   if not spec then return nil, system.error(step) end
@@ -577,11 +617,12 @@ end
 --- Calls an agent, as a job of the broker, and waits for its answer. `advisors`, `router`, `team` and `handoff` replace the
 --- keys of the agent's file (see hocket.patterns). `max_depth` limits the depth of calls below it; 0 allows none. A job has
 --- `attempts`; when these have failed, the agents in `alternates` take over. `judge(reply, err)` decides about success: it
---- returns the reply, or nil and an error. `check` has to hold before an answer counts (see orchestrate.read_check).
+--- returns the reply, or nil and an error. `check` has to hold before an answer counts (see orchestrate.read_check). `fork`: it
+--- begins with the conversation of the agent that calls. `child_id`: its conversation is kept, for orchestrate.ask_again.
 ---@async
 ---@param def hocket.Agent
 ---@param input hocket.Input
----@param opts? {board?: hocket.Board, document?: hocket.Document, task_ids?: integer[], trigger?: string, tools?: hocket.Tool[], extra_tools?: string[], model?: string, override_model?: string, variables?: table, on_delta?: function, history?: hocket.History, timeout?: number, max_depth?: integer, allowed?: table<string, boolean>, schema?: string, schema_name?: string, budget?: hocket.Budget, context?: table, advisors?: table, router?: table, team?: table, handoff?: hocket.Agent[]|false}
+---@param opts? {board?: hocket.Board, document?: hocket.Document, task_ids?: integer[], trigger?: string, tools?: hocket.Tool[], extra_tools?: string[], model?: string, override_model?: string, variables?: table, on_delta?: function, history?: hocket.History, timeout?: number, max_depth?: integer, allowed?: table<string, boolean>, schema?: string, schema_name?: string, budget?: hocket.Budget, fork?: boolean, child_id?: string, context?: table, advisors?: table, router?: table, team?: table, handoff?: hocket.Agent[]|false}
 ---@param begins? fun(step: hocket.Step) Called before the step begins.
 ---@return hocket.Reply?
 ---@return hocket.Error?

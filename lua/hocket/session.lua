@@ -60,6 +60,7 @@ local SMALL = 4096
 ---@field package sources? table[] Where what the provider's own tools found is, for the answer under way.
 ---@field package choice? string What its model has to call, until it has called something.
 ---@field package listener? {hear: fun(self: table): string?} Has what is said to it meanwhile.
+---@field package declared? hocket.Tool[]|false Tools that its requests name beside its own, as they were another session's.
 ---@field package closing? boolean Whether it has done with its tools, and the format of the answer is asked for.
 local Session = {}
 Session.__index = Session

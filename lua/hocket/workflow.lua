@@ -21,6 +21,7 @@ local agents = require "hocket.agent"
 local arguments = require "hocket.internal.base.arguments"
 local ask = require "hocket.internal.base.lazy" "hocket.ask"
 local broker = require "hocket.internal.base.lazy" "hocket.broker"
+local call_choices = require "hocket.internal.base.lazy" "hocket.internal.work.call_choices"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local json = require "hocket.json"
@@ -154,47 +155,72 @@ end
 -- The caller's tools that an agent made here may have are named by it: nothing more than the workflow's own run could give.
 local function ad_hoc(spec)
   return agents.load { name = spec.name or "worker", description = spec.description, prompt = spec.prompt, model = spec.model, reasoning = spec.reasoning,
-    tools = spec.tools, output = spec.output, budget = spec.budget, max_turns = spec.max_turns, max_tokens = spec.max_tokens, context = spec.context }
+    tools = spec.tools, output = spec.output, budget = spec.budget, max_turns = spec.max_turns, max_tokens = spec.max_tokens, context = spec.context ~= "fork" and spec.context or nil }
 end
 
 local agent_fields = {
-  [1] = "string table", agent = "string table", prompt = "string", input = "string number boolean table", output = "table", name = "string", description = "string",
-  model = "string table", reasoning = "string number", tools = "table", budget = "table", timeout = "number", max_turns = "number", max_tokens = "number", context = "table", variables = "table",
+  [1] = "string table", agent = "string table", id = "string", prompt = "string", input = "string number boolean table", output = "table", name = "string", description = "string",
+  model = "string table", reasoning = "string number", tools = "table", budget = "table", timeout = "number", max_turns = "number", max_tokens = "number", context = "table string", variables = "table",
 }
 
 -- What only an agent takes that is made here.
 local made_here = { "name", "description", "tools", "max_turns", "max_tokens", "context" }
 
+-- An agent of a file, as it is asked here: where the file says what may be chosen for one call (per_call), no more than that.
+local function vary_named(spec, def)
+  if def.per_call or spec.context == "fork" then
+    return call_choices.read(def, { model = def.per_call and spec.model, reasoning = spec.reasoning, output = spec.output, context = spec.context })
+  end
+  return agents.vary(def, { reasoning = spec.reasoning, output = spec.output })
+end
+
 local function definition(spec)
   local which = spec[1] or spec.agent
   if which and spec.prompt then error("'agent' takes the name of an agent, or a prompt, not both", 3) end
   if not which and not spec.prompt then error("'agent' needs the name of an agent, or a prompt", 3) end
+  if type(spec.context) == "string" and spec.context ~= "fork" then error("bad field 'context' of 'agent' (\"fork\", or settings of the window, expected)", 3) end
   if not which then return ad_hoc(spec) end
   for _, name in ipairs(made_here) do
-    if spec[name] ~= nil then error(("'%s' of 'agent' is for an agent that is made here, with a prompt: one that is named has what its file says"):format(name), 3) end
+    if spec[name] ~= nil and spec[name] ~= "fork" then error(("'%s' of 'agent' is for an agent that is made here, with a prompt: one that is named has what its file says"):format(name), 3) end
   end
-  return agents.vary(type(which) == "string" and find_named(which) or which, { reasoning = spec.reasoning, output = spec.output })
+  return vary_named(spec, type(which) == "string" and find_named(which) or which)
 end
 
 local function as_text(input)
   return type(input) == "table" and json.encode(input) or tostring(input == nil and "" or input)
 end
 
+local function answer_of(reply, err)
+  if not reply then return nil, system.error(err) end
+  if reply.cut then return nil, system.error { code = reply.cut.code, message = reply.cut.message, partial = reply.text } end
+  if reply.value ~= nil then return reply.value end
+  return reply.text
+end
+
 --- Lets an agent answer: a named one (`agent { "reviewer", input = … }`), or a new one (`agent { prompt = …, input = … }`).
 ---@async
----@param spec {[1]?: string|hocket.Agent, agent?: string|hocket.Agent, prompt?: string, input: any, output?: table, name?: string, description?: string, model?: string|string[], reasoning?: string|integer, tools?: string[], budget?: hocket.Budget, timeout?: number, max_turns?: integer, max_tokens?: integer, context?: table, variables?: table} input: a table is given as JSON. output: a JSON Schema of the answer. name, tools, max_turns, max_tokens, context: of a new agent.
+---@param spec {[1]?: string|hocket.Agent, agent?: string|hocket.Agent, prompt?: string, input: any, id?: string, output?: table, name?: string, description?: string, model?: string|string[], reasoning?: string|integer, tools?: string[], budget?: hocket.Budget, timeout?: number, max_turns?: integer, max_tokens?: integer, context?: table|"fork", variables?: table} input: a table is given as JSON. id: for ask_again. output: a JSON Schema of the answer. name, tools, max_turns, max_tokens, context: of a new agent. context "fork": it begins with the conversation of the agent that called the workflow.
 ---@return any answer Its text; with an output, the agent's own or the call's, the value.
 ---@return hocket.Error? err
 function workflow.agent(spec)
   check_fields("agent", spec, agent_fields)
-  local def = definition(spec)
-  local reply, err = orchestrate.call(def, as_text(spec.input), {
-    override_model = not spec.prompt and spec.model or nil, budget = not spec.prompt and spec.budget or nil, timeout = spec.timeout, variables = spec.variables,
-  })
-  if not reply then return nil, system.error(err) end
-  if reply.cut then return nil, system.error { code = reply.cut.code, message = reply.cut.message, partial = reply.text } end
-  if def.output then return reply.value end
-  return reply.text
+  local def, refused = definition(spec)
+  if not def then return nil, refused end
+  return answer_of(orchestrate.call(def, as_text(spec.input), {
+    override_model = not spec.prompt and not def.per_call and spec.model or nil, budget = not spec.prompt and spec.budget or nil, timeout = spec.timeout, variables = spec.variables,
+    fork = spec.context == "fork" or nil, child_id = spec.id,
+  }))
+end
+
+--- Asks an agent again that has finished and had an `id`: it continues its conversation. The newest 1,000 are kept.
+---@async
+---@param id string
+---@param input any A table is given as JSON.
+---@return any answer As for agent.
+---@return hocket.Error? err
+function workflow.ask_again(id, input)
+  arguments("workflow.ask_again", 1, "string", id)
+  return answer_of(orchestrate.ask_again(id, as_text(input)))
 end
 
 -- ---- Side by side -----------------------------------------------------------------------------------

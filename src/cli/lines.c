@@ -245,6 +245,17 @@ static void on_compaction(const struct about *a)
     }
 }
 
+/* A child began with its caller's conversation. */
+static void on_forked(const struct about *a)
+{
+    a->line->tone = CLI_DIM;
+    cli_buf_adds(text_of(a), "begins with the conversation of ");
+    add_member(a, "caller", 64);
+    cli_buf_adds(text_of(a), " (");
+    cli_text_plural(text_of(a), number(a, "messages"), "message");
+    cli_buf_adds(text_of(a), ")");
+}
+
 /* What the provider's own tools did, and where the first of what they found is. */
 static void on_server_tools(const struct about *a)
 {
@@ -344,8 +355,10 @@ static void on_reply(const struct about *a)
     add_member(a, "model", 64);
     cli_buf_adds(text_of(a), " replied: ");
     cli_text_plural(text_of(a), number(a, "calls"), "tool call");
-    cli_buf_addf(text_of(a), ", %lld tokens in, %lld out, %.2f s",
-        (long long) hocket_json_int(hocket_json_get(usage, "input"), 0),
+    cli_buf_addf(text_of(a), ", %lld tokens in",
+        (long long) hocket_json_int(hocket_json_get(usage, "input"), 0));
+    cli_text_cached(text_of(a), hocket_json_int(hocket_json_get(usage, "cached"), 0));
+    cli_buf_addf(text_of(a), ", %lld out, %.2f s",
         (long long) hocket_json_int(hocket_json_get(usage, "output"), 0),
         hocket_json_number(hocket_json_get(a->event, "seconds"), 0));
     if (first)
@@ -574,6 +587,7 @@ void cli_line_of(struct cli_line *out, const struct cli_progress *p, const char 
         { "user_message_dropped", on_unheard },
         { "model_fallback", on_fallback },
         { "compaction_finished", on_compaction },
+        { "conversation_forked", on_forked },
         { "run_reused", on_reused },
         { "file_made", on_made },
         { "server_tools_used", on_server_tools },

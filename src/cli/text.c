@@ -237,6 +237,15 @@ void cli_text_count(struct cli_buf *out, long long n)
         cli_buf_addf(out, "%.1fM", (double) n / 1000000);
 }
 
+void cli_text_cached(struct cli_buf *out, long long n)
+{
+    if (n <= 0)
+        return;
+    cli_buf_adds(out, " (");
+    cli_text_count(out, n);
+    cli_buf_adds(out, " cached)");
+}
+
 void cli_text_word(struct cli_buf *out, const char *p, size_t n)
 {
     static const char plain[] =

@@ -47,6 +47,9 @@ size_t cli_text_break(const char *p, size_t n, size_t columns);
 void cli_text_seconds(struct cli_buf *out, double seconds);
 void cli_text_elapsed(struct cli_buf *out, double seconds); /* without tenths: "4 s" */
 void cli_text_count(struct cli_buf *out, long long n);
+
+/* " (1.2k cached)": tokens of the input that the provider had in its cache; nothing for none. */
+void cli_text_cached(struct cli_buf *out, long long n);
 void cli_text_plural(struct cli_buf *out, long long n, const char *word);
 /* A moment (seconds since 1970) by this machine's clock and zone, for strftime(3). False where it has none. */
 bool cli_text_moment(time_t t, struct tm *out);

@@ -210,7 +210,7 @@ local function dispatch(ctx, name, ids, message)
   for _, id in ipairs(left) do
     ctx.run:emit("warning", { message = ("%s did not complete task %d itself; it was completed for it"):format(name, id) }, name)
   end
-  return fence.wrap("result", name, reply.text)
+  return orchestrate.framed(name, reply)
 end
 
 local dispatch_schema = {

@@ -61,6 +61,7 @@ end
 ---@field metadata {answered_by?: string, finish?: string, usage?: table, seconds: number, code?: string, partial?: string, agent?: string, path?: string[]} answered_by: who spoke last, after handoffs; code: of the error; agent: who failed, where others were given the work, and path: who was at work until then; partial: what is there of an answer that is not a whole one.
 ---@field success boolean
 ---@field error? string
+---@field child? integer For orchestrate.ask_again, where the caller may ask again.
 
 --- Lets an agent do a task and gives a structured answer; a failing agent never raises.
 ---@async
@@ -81,7 +82,7 @@ function delegation.to_agent(agent, task, context, opts)
   if not ok then reply, err = nil, reply end
   return {
     agent_name = agent.name, task_type = opts.task_type or delegation.task_type(agent), success = reply ~= nil,
-    result = reply and reply.text or "", error = not reply and message_of(err) or nil,
+    result = reply and reply.text or "", child = reply and reply.child, error = not reply and message_of(err) or nil,
     metadata = {
       answered_by = reply and reply.agent, finish = reply and reply.finish, usage = reply and reply.usage_total,
       agent = not reply and of_error(err, "path") and of_error(err, "agent") or nil, path = not reply and of_error(err, "path") or nil,
@@ -106,7 +107,8 @@ end
 local function shown(answer)
   local result, wrong, partial = answer.result, answer.error, answer.metadata.partial
   answer.metadata.seconds, answer.metadata.partial = nil, nil
-  answer.result = result ~= "" and fence.wrap("result", answer.agent_name, result) or ""
+  answer.result = result ~= "" and orchestrate.framed(answer.agent_name, { text = result, child = answer.child }) or ""
+  answer.child = nil
   answer.error = wrong and fence.failure(answer.agent_name, { message = wrong, partial = partial }) or json.null
   return answer
 end

@@ -83,7 +83,9 @@ static void add_counts(struct cli_paper *p, const hocket_json *usage)
     cli_text_plural(&b, integer(usage, "tool_calls"), "tool call");
     cli_buf_adds(&b, ", ");
     cli_text_count(&b, integer(usage, "input"));
-    cli_buf_adds(&b, " in, ");
+    cli_buf_adds(&b, " in");
+    cli_text_cached(&b, integer(usage, "cached"));
+    cli_buf_adds(&b, ", ");
     cli_text_count(&b, integer(usage, "output"));
     cli_buf_adds(&b, " out");
     cli_paper_add(p, CLI_PLAIN, cli_buf_text(&b));

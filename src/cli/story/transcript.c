@@ -81,9 +81,10 @@ static void say_reply(struct teller *t, const hocket_json *event)
     struct cli_buf b = { 0 };
     cli_buf_adds(&b, ": ");
     cli_text_plural(&b, hocket_json_int(hocket_json_get(event, "calls"), 0), "tool call");
-    cli_buf_addf(&b, ", %lld in, %lld out, ",
-        (long long) hocket_json_int(hocket_json_get(usage, "input"), 0),
-        (long long) hocket_json_int(hocket_json_get(usage, "output"), 0));
+    cli_buf_addf(&b, ", %lld in", (long long) hocket_json_int(hocket_json_get(usage, "input"), 0));
+    cli_text_cached(&b, hocket_json_int(hocket_json_get(usage, "cached"), 0));
+    cli_buf_addf(
+        &b, ", %lld out, ", (long long) hocket_json_int(hocket_json_get(usage, "output"), 0));
     cli_text_seconds(&b, hocket_json_number(hocket_json_get(event, "seconds"), 0));
     cli_story_add(t->paper, CLI_DIM, event, "model", 64);
     cli_paper_add(t->paper, CLI_DIM, b.p);

@@ -282,8 +282,8 @@ void cli_feed_turn(struct cli_feed *f)
 }
 
 /* The run's name stands by itself where there is nothing to count; "": it is not kept. */
-static void say_totals(struct cli_feed *f, long long calls, long long input, long long output,
-    double seconds, const char *run)
+static void say_totals(struct cli_feed *f, long long calls, long long input, long long cached,
+    long long output, double seconds, const char *run)
 {
     struct cli_buf b = { 0 };
     if (f->quiet || (calls == 0 && !*run))
@@ -299,7 +299,9 @@ static void say_totals(struct cli_feed *f, long long calls, long long input, lon
     cli_text_plural(&b, calls, "model call");
     cli_buf_adds(&b, ", ");
     cli_text_count(&b, input);
-    cli_buf_adds(&b, " tokens in, ");
+    cli_buf_adds(&b, " tokens in");
+    cli_text_cached(&b, cached);
+    cli_buf_adds(&b, ", ");
     cli_text_count(&b, output);
     cli_buf_adds(&b, " out, ");
     cli_text_seconds(&b, seconds);
@@ -314,10 +316,11 @@ void cli_feed_summary(struct cli_feed *f, const hocket_json *usage, const char *
 {
     say_totals(f, hocket_json_int(hocket_json_get(usage, "calls"), 0),
         hocket_json_int(hocket_json_get(usage, "input"), 0),
+        hocket_json_int(hocket_json_get(usage, "cached"), 0),
         hocket_json_int(hocket_json_get(usage, "output"), 0), cli_now() - f->began, run);
 }
 
 void cli_feed_counted(struct cli_feed *f, double seconds)
 {
-    say_totals(f, f->progress.calls, f->progress.input, f->progress.output, seconds, "");
+    say_totals(f, f->progress.calls, f->progress.input, 0, f->progress.output, seconds, "");
 }

@@ -22,7 +22,7 @@ local function run(args, opts)
   opts = opts or {}
   asked = {}
   s.reply = function(request)
-    if request.system == "lead" then
+    if request.system == "lead" and not request.last.text:find "^From here on" then
       if request.last.role == "tool" then return request.last.text end
       return { calls = { { name = "workflow", arguments = args } } }
     end
@@ -114,11 +114,32 @@ t.test("a person sees the script with its bound, and may say what to change", fu
   t.equal(#asked, 0)
 end)
 
+t.test("an agent with an id is asked again, and one begins with the caller's conversation", function()
+  local text, one = result([[
+    local first = agent { prompt = "You work.", input = "one", id = "a" }
+    local again, lost = workflow.ask_again("a", { n = 2 }), select(2, workflow.ask_again("b", "x"))
+    local fork = agent { prompt = "You fork.", input = "three", context = "fork" }
+    return first .. "|" .. again .. "|" .. tostring(lost) .. "|" .. fork]], { reply = function(request)
+    local n = #request.messages
+    return ("%d %s"):format(n, request.messages[1].text)
+  end })
+  t.has(text, "1 one|3 one|not_found: there is no finished agent 'b' that you have called and that can be asked again (there are: a (worker);")
+  t.has(asked[3] and asked[3].last.text or "?", "You fork.")
+  t.equal(asked[3].messages[1].text, "go")
+  t.equal(asked[3].system, "lead")
+  t.equal(#s.events(one, "conversation_forked"), 1)
+end)
+
+t.test("a named agent varies as its file allows", function()
+  t.has(result [[local _, err = agent { "helper", input = "x", model = "scripted/other" } return tostring(err)]], "helper does not allow the model 'scripted/other' for one call")
+  t.has(result [[local _, err = agent { "helper", input = "x", context = "fork" } return tostring(err)]], "helper does not allow context 'fork' for one call")
+end)
+
 t.test("it reaches no more than its caller", function()
   t.has(result [[local a, err = agent { "other", input = "x" } return tostring(err)]], "nothing has run")
   t.has(result [[local a, err = agent { prompt = "You.", tools = { "execute_command" }, input = "x" } return tostring(err)]], "you do not have the tool 'execute_command'")
   t.has(result [[local a, err = agent { prompt = "You.", tools = { "workflow" }, input = "x" } return tostring(err)]], "you do not have the tool 'workflow'")
-  t.has(result [[local a, err = agent { prompt = "You.", model = "scripted/other", input = "x" } return tostring(err)]], "unknown field 'model'")
+  t.has(result [[local a, err = agent { prompt = "You.", model = "scripted/other", input = "x" } return tostring(err)]], "an agent that is made here has your model")
   t.equal(#asked, 0)
   t.has(result [[return agent { prompt = "You.", tools = { "list_directory" }, input = "x" }]], "did x")
   t.ok(asked[1].tools.list_directory, "it has the tool")

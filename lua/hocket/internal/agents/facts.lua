@@ -28,6 +28,7 @@ end
 ---@field has_tools boolean Whether it has tools whoever calls it.
 ---@field sets string[] Toolsets that its keys bring along.
 ---@field has_workflows boolean Whether a tool of it is a workflow: most have none, and need not load what finds them.
+---@field asks_again boolean Whether it may ask those again that it has called (tool ask_again).
 ---@field has_places boolean Whether its prompt is to be filled in.
 ---@field edges hocket.Edge[] Whom it may call.
 ---@field spec table A metatable: what a session's spec does not say itself, the definition says.
@@ -49,7 +50,7 @@ return function(def)
   end
   facts = {
     may_delegate = may_delegate, has_tools = may_delegate or #def.tools > 0 or #sets > 0, sets = sets, has_workflows = has_workflows(def.tools),
-    has_places = def.prompt:find("{{", 1, true) ~= nil, edges = graph.edges(def), spec = { __index = says },
+    asks_again = has(def.tools, "ask_again"), has_places = def.prompt:find("{{", 1, true) ~= nil, edges = graph.edges(def), spec = { __index = says },
   }
   known[def] = facts
   return facts

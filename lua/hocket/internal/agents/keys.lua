@@ -7,6 +7,7 @@ local bodies = require "hocket.internal.base.lazy" "hocket.internal.models.body"
 local goal_key = require "hocket.internal.base.lazy" "hocket.internal.agents.keys.goal"
 local handoff_key = require "hocket.internal.base.lazy" "hocket.internal.agents.handoff_key"
 local kinds = require "hocket.internal.agents.kinds"
+local per_call = require "hocket.internal.base.lazy" "hocket.internal.agents.keys.per_call"
 local mcp_servers = require "hocket.internal.base.lazy" "hocket.internal.agents.mcp_servers"
 local server_tools = require "hocket.internal.base.lazy" "hocket.internal.models.server_tools"
 
@@ -209,6 +210,7 @@ local groups = {
     { name = "context", kind = window, doc = "how to shorten the conversation when it fills the model's window" },
     { name = "timeout", kind = kinds.number(0), unit = "seconds", doc = "the time limit of one call of the agent; waiting for people does not count" },
     { name = "budget", kind = budget, doc = "limits for the agent and everything that it calls" },
+    { name = "per_call", kind = later(per_call, reasoning), doc = "what a caller may choose for one call" },
     { name = "approve", kind = later(approval_rules), doc = "rules for its tool calls: tool, tool(glob) or tool(argument=glob)" },
     { name = "pool", kind = pool_name, example = "gpu", doc = "each call is a separate run for workers of this pool: `hocket work --pool NAME`" },
     { name = "sandbox", kind = kinds.word { "required", "best" }, default_text = "best", doc = "`required`: its programs run in a full sandbox or not at all" },

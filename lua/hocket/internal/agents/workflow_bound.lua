@@ -351,6 +351,7 @@ local function made_here(self, node, fields, open)
     if open[key] then return unknown(self, node, "the agent's %s is not written out", key) end
   end
   if open.tools then hidden(self, node, "the agent's tools are not written out: what it reaches is not known") end
+  if fields.context == "fork" then fields.context = nil end
   local spec = { name = "worker", prompt = "" }
   for _, key in ipairs(ad_hoc) do spec[key] = fields[key] ~= nil and fields[key] or spec[key] end
   if type(spec.tools) == "table" then
@@ -388,6 +389,19 @@ local function asked(self, node)
   if which then part, def = named(self, node, tostring(which), fields, open) else part, def = made_here(self, node, fields, open) end
   if def and def.output then self.outputs[node] = def.output end
   return type(fields.budget) == "table" and within(part, fields.budget) or part
+end
+
+-- Which agent is asked again does not follow from the text: it counts as the dearest agent of the script.
+local function dearest_asked(self)
+  if self.again then return self.again end
+  local part = amount()
+  bind.each(self.tree, function(node)
+    local module, name = nil, nil
+    if node.kind == "call" then module, name = bind.member(node.fn) end
+    if module == bind.WORKFLOW and name == "agent" then part = most(part, asked(self, node)) end
+  end)
+  self.again = part
+  return part
 end
 
 -- ---- Functions --------------------------------------------------------------------------------------------
@@ -485,6 +499,7 @@ local words = {
     local fields = given and given.kind == "table" and fields_of(given)
     return add(add(value_of(self, node.arguments[1]), rest_of(self, node, 3)), fields and within(inner, fields) or inner)
   end,
+  ask_again = function(self, node) return add(rest_of(self, node, 1), dearest_asked(self)) end,
   step = function(self, node) return add(add(value_of(self, node.arguments[1]), rest_of(self, node, 3)), call_of(self, node.arguments[2])) end,
 }
 for _, name in ipairs { "phase", "report", "ask", "approve", "signal", "sleep_until", "checkpoint" } do
@@ -713,6 +728,7 @@ local function body_of(self, found, about)
   local fn, replaced = found.run, found.tree.replaced
   if not fn then return hidden(self, found.spec, "the function 'run' is not written out") end
   if replaced then return hidden(self, replaced, "'%s' gets another value: what it does is not counted", replaced.name) end
+  self.tree = found.tree
   local input = fn.bindings[1]
   if input and about.input then input.schema = about.input end
   reach.add(found.tree, self.effects)

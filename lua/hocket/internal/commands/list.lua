@@ -93,6 +93,7 @@ end
 -- What a name of several tools is for, or one that needs more than a folder to be made.
 local sets = {
   delegate = "calls the agents of `agents:`, side by side and in the background",
+  ask_again = "asks an agent again that it has called",
   delegate_to_agent = "calls one agent of `agents:` and waits for its answer",
   facilitator = "plans tasks, calls specialists, merges the shared document",
   mcp = "gives the tools of the agent's MCP servers",

@@ -15,6 +15,7 @@ local modules = {
   ["hocket.internal.tools.web"] = { "web_fetch", "web_search" },
   ["hocket.internal.tools.todo"] = { "todo" },
   ["hocket.internal.tools.workflow"] = { "workflow" },
+  ["hocket.internal.tools.ask_again"] = { "ask_again" },
 }
 
 local file_schemas = lazy "hocket.internal.tools.file_schemas"

@@ -14,6 +14,7 @@ local agents = require "hocket.agent"
 local background = require "hocket.internal.tools.background"
 local fence = require "hocket.fence"
 local broker = require "hocket.broker"
+local call_choices = require "hocket.internal.work.call_choices"
 local json = require "hocket.json"
 local orchestrate = require "hocket.orchestrate"
 local tool = require "hocket.tool"
@@ -36,11 +37,20 @@ local function target_schema(env)
     agent_name = { type = "string", enum = env.agent.agents, description = "Whom:\n" .. agents.describe_callees(env.agent) },
     prompt = { type = "string", minLength = 1, description = "All that it needs to know: it sees nothing else" },
   }
+  env.chooses = call_choices.declare(properties, env.team, env.agent.agents)
   return { type = "object", required = { "agent_name", "prompt" }, properties = properties }
 end
 
+-- The job, with what the model has chosen for this call.
 local function job_for(env, args)
-  return orchestrate.job(env.team[args.agent_name], args.prompt, { trigger = "delegate", model = env.model, allowed = env.allowed })
+  local def, opts = env.team[args.agent_name], { trigger = "delegate", model = env.model, allowed = env.allowed }
+  if env.chooses then
+    local chosen
+    def, chosen = call_choices.read(def, args)
+    if not def then return nil, chosen end
+    opts.budget, opts.fork = chosen.budget, chosen.fork
+  end
+  return orchestrate.job(def, args.prompt, opts)
 end
 
 local function delegate_tool(env)
@@ -52,7 +62,7 @@ local function delegate_tool(env)
       local spec, err = job_for(env, args)
       local reply
       if spec then reply, err = broker.shared():call(spec) end
-      if reply then return fence.wrap("result", args.agent_name, reply.text) end
+      if reply then return orchestrate.framed(args.agent_name, reply) end
       return "Delegation failed: " .. fence.failure(args.agent_name, err)
     end,
   }

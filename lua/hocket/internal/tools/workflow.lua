@@ -9,6 +9,7 @@ local account = require "hocket.internal.models.account"
 local agents = require "hocket.agent"
 local ask = require "hocket.ask"
 local broker = require "hocket.broker"
+local call_choices = require "hocket.internal.work.call_choices"
 local caught = require "hocket.internal.base.caught"
 local fence = require "hocket.fence"
 local fiber = require "hocket.internal.core.fiber"
@@ -59,8 +60,8 @@ local function team_of(env)
 end
 
 local fields = {
-  agent = "string", prompt = "string", input = "string number boolean table", output = "table", name = "string", description = "string",
-  reasoning = "string number", tools = "table", budget = "table", timeout = "number", max_turns = "number", max_tokens = "number", context = "table",
+  agent = "string", id = "string", prompt = "string", input = "string number boolean table", output = "table", name = "string", description = "string",
+  model = "string", reasoning = "string number", tools = "table", budget = "table", timeout = "number", max_turns = "number", max_tokens = "number", context = "table string",
 }
 local made_here = { "name", "description", "tools", "max_turns", "max_tokens", "context" }
 
@@ -71,6 +72,8 @@ local function check_spec(spec)
     if not kinds:find(type(value), 1, true) then return failed("invalid", "bad field '%s' of 'agent' (%s expected, got %s)", name, kinds, type(value)) end
   end
   if (spec.agent == nil) == (spec.prompt == nil) then return failed("invalid", "'agent' needs the name of an agent, or a prompt") end
+  if type(spec.context) == "string" and spec.context ~= "fork" then return failed("invalid", "bad field 'context' of 'agent' (\"fork\", or settings of the window, expected)") end
+  if spec.prompt and spec.model then return failed("denied", "an agent that is made here has your model") end
   return true
 end
 
@@ -80,10 +83,10 @@ local function make_agent(self, spec)
     tools[i] = self.tools[name]
     if not tools[i] then return failed("denied", "you do not have the tool '%s'", tostring(name)) end
   end
-  local key = json.encode { spec.name or "", spec.prompt, spec.tools or "", spec.output or "", spec.reasoning or "", spec.max_turns or "", spec.max_tokens or "", spec.context or "" }
+  local key = json.encode { spec.name or "", spec.prompt, spec.tools or "", spec.output or "", spec.reasoning or "", spec.max_turns or "", spec.max_tokens or "", type(spec.context) == "table" and spec.context or "" }
   if not self.made[key] then
     local ok, def = pcall(agents.load, { name = spec.name or "worker", description = spec.description, prompt = spec.prompt, reasoning = spec.reasoning, tools = tools,
-      output = spec.output, max_turns = spec.max_turns, max_tokens = spec.max_tokens, context = spec.context })
+      output = spec.output, max_turns = spec.max_turns, max_tokens = spec.max_tokens, context = spec.context ~= "fork" and spec.context or nil })
     if not ok then return failed("invalid", "%s", type(def) == "table" and def.message or tostring(def)) end
     self.made[key] = def
   end
@@ -94,11 +97,15 @@ local function find_agent(self, spec)
   local def = self.team[spec.agent]
   if not def then return failed("denied", "there is no agent '%s' that you may call", spec.agent) end
   for _, name in ipairs(made_here) do
-    if spec[name] ~= nil then return failed("invalid", "'%s' of 'agent' is for an agent that is made here, with a prompt", name) end
+    if spec[name] ~= nil and spec[name] ~= "fork" then return failed("invalid", "'%s' of 'agent' is for an agent that is made here, with a prompt", name) end
   end
-  local ok, varied = pcall(agents.vary, def, { reasoning = spec.reasoning, output = spec.output })
-  if not ok then return failed("invalid", "%s", tostring(varied)) end
-  return varied
+  return call_choices.read(def, { model = spec.model, reasoning = spec.reasoning, output = spec.output, limits = spec.budget, context = spec.context })
+end
+
+local function answer_of(reply, err)
+  if not reply then return nil, err end
+  if reply.value ~= nil then return reply.value end
+  return reply.text
 end
 
 local words = {}
@@ -114,10 +121,16 @@ function words.agent(self, spec)
   local _, wrong = account.of(nil, spec.budget)
   if wrong then return failed("invalid", "bad field 'budget' of 'agent' (%s)", wrong) end
   local input = type(spec.input) == "table" and json.encode(spec.input) or tostring(spec.input == nil and "" or spec.input)
-  local reply, failure = orchestrate.call(def, input, { trigger = "workflow", model = model_of(self.env), allowed = self.allowed, budget = spec.budget, timeout = spec.timeout })
-  if not reply then return nil, failure end
-  if def.output then return reply.value end
-  return reply.text
+  return answer_of(orchestrate.call(def, input, { trigger = "workflow", model = model_of(self.env), allowed = self.allowed, budget = spec.budget, timeout = spec.timeout,
+    fork = spec.context == "fork" or nil, child_id = spec.id }))
+end
+
+function words.ask_again(self, args)
+  self.agents = self.agents + 1
+  if self.agents > AGENTS then return failed("limit", "a workflow begins %d agents at most", AGENTS) end
+  if type(args.id) ~= "string" then return failed("invalid", "'ask_again' needs the id of an agent") end
+  local input = type(args.input) == "table" and json.encode(args.input) or tostring(args.input == nil and "" or args.input)
+  return answer_of(orchestrate.ask_again(args.id, input))
 end
 
 -- ---- What a person sees, and says ---------------------------------------------------------------------------
@@ -384,7 +397,7 @@ local WORKFLOW = ("hocket.%s"):format "workflow"
 local DESCRIPTION = [[Run a workflow that you write: a Lua 5.4 script that holds the plan, and lets many agents work. The user sees the script and its worst case, and approves both.
 local workflow = require "%s"
 return workflow { description = "…", input = SCHEMA, output = SCHEMA, run = function(input) … return value end }
-workflow.agent { prompt = "…", input = text or value, output = SCHEMA, tools = { yours }, max_turns = 5 } or agent { "name", input = … }: its text, or with output the value; or nil and an error.
+workflow.agent { prompt = "…", input = text or value, output = SCHEMA, tools = { yours }, max_turns = 5 } or agent { "name", input = … }: its text, or with output the value; or nil and an error. With id = "x" in it ask_again("x", text) continues its conversation; context = "fork" begins with yours.
 workflow.map(list, fn, { max = 20 }), pipeline(list, { stage, stage }, { max = 20 }), parallel { fn, fn }, race { fn, fn }, loop { max = 3, step = fn(round, value), done = fn(value) }, phase(name), report(text), ask(question).
 Every loop around agents needs a bound: max, maxItems of a schema, or numbers. Write tables of agents out. No load, no recursion, no files. At most 1000 agents.]]
 DESCRIPTION = DESCRIPTION:format(WORKFLOW)

@@ -13,7 +13,7 @@ local words = {
 }
 
 -- Tools that reach nothing but agents.
-local inner = { delegate = true, delegate_to_agent = true, facilitator = true, specialist = true, report_blocker = true, split_task = true, ask_user = true, todo = true }
+local inner = { delegate = true, delegate_to_agent = true, facilitator = true, specialist = true, report_blocker = true, split_task = true, ask_user = true, todo = true, ask_again = true }
 
 -- Tools of which an agent has several by one name, or none without more than a name.
 local several = { mcp = true, memory = true, project = true, servers_of_run = true, skills = true }

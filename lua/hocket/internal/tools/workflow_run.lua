@@ -134,6 +134,7 @@ function workflow.agent(spec)
   return ask_host("agent", args)
 end
 
+function workflow.ask_again(id, input) return ask_host("ask_again", { id = id, input = input }) end
 function workflow.phase(name, planned) ask_host("phase", { name = name, planned = planned }) end
 function workflow.report(text) ask_host("report", { text = text }) end
 function workflow.ask(question) return ask_host("ask", { text = question }) end

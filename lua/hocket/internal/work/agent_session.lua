@@ -21,6 +21,7 @@ local tool = require "hocket.tool"
 local truncate = lazy "hocket.internal.base.truncate"
 
 local checks = lazy "hocket.internal.work.check"
+local children, fork = lazy "hocket.internal.work.children", lazy "hocket.internal.work.fork"
 local plan_mode = lazy "hocket.internal.session.plan_mode"
 local contract, fence = lazy "hocket.internal.session.contract", lazy "hocket.fence"
 
@@ -57,6 +58,7 @@ local function find_model(step)
   local chosen = options.models and options.models[def.name] or options.model or opts.override_model or def.model
   local wishes = not chosen and def.theirs and def.theirs.wished
   local err
+  if opts.fork and not chosen then return fork.model(step) end
   chosen = chosen or opts.model
   if not chosen then
     chosen, err = default_model(run)
@@ -130,7 +132,7 @@ local function asks_to_delegate(step)
 end
 
 -- Tools that reach nothing but the run itself.
-local harmless = { delegate = true, delegate_to_agent = true, facilitator = true, specialist = true }
+local harmless = { delegate = true, delegate_to_agent = true, facilitator = true, specialist = true, ask_again = true }
 
 -- An agent of a mod has the tools that the program names.
 local function check_mod(step, names)
@@ -279,6 +281,7 @@ local function equip(step, facts, free, both, picture)
   }, env_meta)
   local tools, err = tools_of(facts, step, free, both, env)
   if not tools then return nil, err end
+  if env.asks_again then children.keep(step) end
   local known = step.run.alike[step.def]
   local permissions = scope.permissions(step, tools, free, known and known.toolset)
   local wrong = permissions:misfit()
@@ -415,7 +418,7 @@ end
 local function prepare(step, extra)
   local run, def, opts, facts = step.run, step.def, step.opts, facts_of(step.def)
   local mine = step:is_last() and opts or nothing
-  local history, env = history_for(def, opts), false
+  local history, env = opts.fork and fork.history(step) or history_for(def, opts), false
   local closing = step:closing()
   local free, entry = patterns_tools(closing, extra.pattern_tools), false
   local goal = mine.check or def["until"]
@@ -439,7 +442,7 @@ local function prepare(step, extra)
     served = server_tools_of(step, entry)
   end
   local known = not (facts.has_places or def.output or mine.schema or on_delta or opts.context or def.server_tools or env and env.notes) and alike(step, entry)
-  local is_alike = known and not extra.hooks and not extra.framed and not (env and env.watched)
+  local is_alike = known and not extra.hooks and not extra.framed and not (env and env.watched) and not opts.fork
   local spec, kept = known and known.spec, nil
   if not is_alike then
     spec, kept = specify(step, mine, on_delta, env, entry, extra, emit)
@@ -450,6 +453,11 @@ local function prepare(step, extra)
   if wrong then return nil, wrong end
   local chosen, err = choose_model(step)
   if not chosen then return nil, err end
+  if opts.fork then
+    entry = entry or scope.permissions(step, nothing, nothing)
+    if step.forked then step.forked = (facts.has_places and system_prompt(step, entry.tools) or def.prompt) .. (env and env.notes or "") end
+    spec, known = fork.spec(step, spec)
+  end
   if spec.schema and not is_alike then bound_answer(step, spec, chosen) end
   step.history = history
   step.used = entry or nil
@@ -457,9 +465,10 @@ local function prepare(step, extra)
   local made = session.of {
     history = history, emit = emit, tell = step.writer, tools = nothing, model = chosen, spec = spec, request = known and known.request,
     permissions = entry, context = env, watch = watch_of(step), on_call = env and opts.trigger and function(call, i) step.job:progress(call:preview(i)) end,
-    counted = true, listener = step, max_turns = extra.turns or run.options.max_turns,
+    declared = opts.fork and step.fork.tools, counted = true, listener = step, max_turns = extra.turns or run.options.max_turns,
   }
   if step.checking then step.checking.session = made end
+  step.live = made
   return made, kept, is_alike
 end
 
@@ -491,6 +500,10 @@ end
 function agent_session.answer(step, input, extra)
   local one, kept = session_for(step, extra)
   if not one then return nil, kept end
+  if step.forked then
+    input = fork.input(step, input, step.forked, one)
+    step.forked = nil
+  end
   local reply, err = one:send(input, step.opts.files)
   if err and err.model then err.agent = err.agent or step.def.name end
   if step.checking then reply, err = step.checking:settle(reply, err) end

@@ -7,7 +7,7 @@ local MOST, ARGUMENTS, RESULT = 40, 300, 200
 local READS, FETCHES = 1, 64
 
 -- Tools that let others work, whose calls may have changed anything.
-local lets_work = { delegate = true, delegate_to_agent = true, submit_task = true }
+local lets_work = { delegate = true, delegate_to_agent = true, submit_task = true, ask_again = true }
 
 local function changes(permissions, name)
   local one = permissions.by_name[name]

@@ -32,6 +32,12 @@ local steering = require "hocket.internal.base.lazy" "hocket.internal.run.steeri
 ---@field checking? hocket.Checking Of the option `check`.
 ---@field package tried? string[] What its failed attempts have done.
 ---@field package via? hocket.Observed|false The tool that it was called by, where the run has an observer.
+---@field package children? hocket.Children That it has called and may ask again.
+---@field package asked? boolean Whether somebody asks it again.
+---@field package first_opts? table As it was called first, where it is asked again.
+---@field package live? hocket.Session Its latest session.
+---@field package fork? table What it has of its caller's conversation (work/fork.lua).
+---@field package forked? boolean|string Its prompt, where its conversation has just begun with its caller's.
 ---@field package finished? boolean Whether its own part is over.
 ---@field package over? boolean Whether it has given its work away.
 local Step = {}
