@@ -1,6 +1,6 @@
 /* Writes events from C straight into the journal's record, member by member (event_writer.h). A
- * writer is one userdata for a journal, an agent and an operation, with the beginning of the record
- * ready made: most of an event's cost comes once for each agent at work and not for each event. */
+ * writer is one userdata for a journal, an agent and an operation. It has the beginning of the record
+ * ready made, so most of an event's cost comes once for each agent at work. */
 #include "bind/event_writer.h"
 
 #include <string.h>

@@ -5,8 +5,8 @@
  *
  * Bounds are three things: a hook that is called every so many instructions, the methods of strings that are bounded,
  * and an allocator that counts, for one instruction can copy megabytes (a .. b). They come and go in C, around
- * a protected call: the hook, and memory that is refused, raise wherever Lua runs, and a function in Lua that
- * takes them off could be ended by them half way. */
+ * a protected call. The hook and refused memory raise wherever Lua runs, so they could end a Lua function that
+ * takes them off half way. */
 
 #include "bind/open.h"
 

@@ -1,6 +1,6 @@
-/* All Lua modules, as loaders in package.preload: those made in C with the runtime as their
- * upvalue, those in Lua with the text that the build compiled in, or from a directory while
- * somebody works on them. A state that is not ours keeps its own `package`: nothing but preload is
+/* All Lua modules, as loaders in package.preload. Those made in C have the runtime as their upvalue.
+ * Those in Lua have the text that the build compiled in, or come from a directory while somebody works
+ * on them. A state that is not ours keeps its own `package`: nothing but preload is
  * touched. */
 #include "bind/modules.h"
 #include "bind/assets.h"
@@ -117,9 +117,8 @@ static bool push_module_name(lua_State *L, const char *file)
     return true;
 }
 
-/* Lua makes the metatable of its long buffers with the first of them. When memory is out in the middle of that it stays
- * half made, and no long text can be put together in this state any more (5.4): so it is made here, where it can be
- * thrown away. */
+/* Lua makes the metatable of its long buffers with the first of them. If memory runs out in the middle, it stays half made,
+ * and this state can put no long text together any more (5.4). So it is made here, where it can be thrown away. */
 static int drop_half_box(lua_State *L)
 {
     if (luaL_getmetatable(L, BOX) == LUA_TTABLE && lua_getfield(L, -1, "__close") == LUA_TNIL) {

@@ -1,6 +1,6 @@
-/* What all bindings of one host share. The runtime is a userdata that the registry holds;
- * every C function of ours has it as an upvalue, so it cannot go before the last of them, and
- * `closed` says that all else of it is gone. */
+/* What all bindings of one host share. The runtime is a userdata that the registry holds.
+ * Every C function of ours has it as an upvalue, so it cannot go before the last of them; `closed`
+ * says that everything else of it is gone. */
 #include "bind/runtime.h"
 
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* Sums of usage: what accounts add up and runs report. All counts are integers, cost in
- * nano-dollars, so that sums do not depend on the order in which calls end; they stay at the
- * largest number where others would wrap, because a budget that wrapped would be unlimited. A cost
+ * nano-dollars, so that sums do not depend on the order in which calls end. They stay at the largest
+ * number and never wrap, because a budget that wrapped would be unlimited. A cost
  * that is not known is not 0: `unpriced` counts the calls without one, and the sum prints as null. */
 #include "core/usage.h"
 

@@ -3,8 +3,8 @@
  *    runtime_close ─> its handles ─> our two handles ─> free ─> on_closed
  *
  * Closing from inside of a callback or of Lua is put off until nothing of the host is on the C
- * stack (HOCKET__HOST_CLOSE_ASKED): on a loop of our own the pump does it on its way out, on the
- * embedder's the end of the delivery. */
+ * stack (HOCKET__HOST_CLOSE_ASKED). On a loop of our own the pump does it on its way out; on the
+ * embedder's loop the end of the delivery does. */
 #include "host/host_impl.h"
 
 #include "bind/fiber/fiber.h"

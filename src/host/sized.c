@@ -1,7 +1,6 @@
 /* Copies structures of the public interface in and out by the size that they say (sized.h). A
- * program that was built with an older header gives a shorter one, whose missing members are zero;
- * a newer program may give a longer one as long as it sets nothing that this library does not know.
- * So members are only ever added at the end. */
+ * program that was built with an older header gives a shorter one, whose missing members are zero. A
+ * newer program may give a longer one, if it sets nothing that this library does not know. So members are only ever added at the end. */
 #include "host/sized.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Values across two Luas, as JSON. null is a light userdata; an empty table is an object, unless it is
  * marked as an array, as all arrays are that come from JSON.
  *
- * Two Luas share no values, only bytes: what crosses is written by one and read by the other, with
- * the tree of the public header in between, whose memory a userdata holds while Lua may raise. */
+ * Two Luas share no values, only bytes: one writes what crosses, and the other reads it. In between is
+ * the tree of the public header, whose memory a userdata holds while Lua may raise. */
 
 #include "bridge.h"
 

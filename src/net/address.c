@@ -1,6 +1,6 @@
-/* Tells addresses of the public internet from all others (address.h), for requests that a model
- * asks for: loopback, private networks, link-local with the metadata services of clouds, and forms
- * that carry an IPv4 address inside of an IPv6 one. What is not known to be public is not. */
+/* Tells addresses of the public internet from all others (address.h), for requests that a model asks
+ * for. The others are loopback, private networks, link-local with the metadata services of clouds, and
+ * forms that carry an IPv4 address inside of an IPv6 one. What is not known to be public is not. */
 #include "net/address.h"
 
 #include <stddef.h>

@@ -1,6 +1,6 @@
-/* Keys that must not be written down, in all forms in which they may come up: plain, as JSON has
- * them, percent-encoded in both cases, and in base64 at each of the three places where they may
- * begin within a larger text. Masking replaces bytes by as many stars, so that places that are
+/* Keys that must not be written down, in all forms in which they may come up. They are plain, as JSON
+ * has them, percent-encoded in both cases, and in base64. In base64 they may begin at three places of a
+ * larger text. Masking replaces bytes by as many stars, so that places that are
  * known in a text stay true.
  *
  * The list is zeroed before it is freed. Keys shorter than SHORTEST are left out: a text would be

@@ -1,6 +1,6 @@
-/* Keeps the beginning and the end of an output, of any length, in bounded memory: the head is
- * filled first; behind it a window moves, which is shortened when it has twice the size that is
- * kept, so that each byte is moved once on average. */
+/* Keeps the beginning and the end of an output, of any length, in bounded memory. The head is filled
+ * first; behind it a window moves. The window is shortened when it has twice the size that is kept, so
+ * that each byte is moved once on average. */
 #include "os/capture.h"
 
 void hocket__capture_init(

@@ -1,5 +1,5 @@
-/* Turns the bytes of a file into text: a byte order mark decides, then UTF-8 if all of it is valid;
- * else it is an encoding of single bytes, recognized by its umlauts where that is possible, or it is
+/* Turns the bytes of a file into text. A byte order mark decides, then UTF-8 if all of it is valid.
+ * Else it is an encoding of single bytes, recognized by its umlauts where that is possible, or it is
  * binary. The name of what was assumed goes along, so that a model knows when letters may be wrong. */
 #include "os/decode.h"
 

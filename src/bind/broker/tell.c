@@ -1,9 +1,9 @@
 /* What the broker tells of jobs: each event goes into the journal of the job's run as it happens,
  * and, where somebody asked for it, to functions of Lua, a little later and in order.
  *
- * The callbacks run inside of calls of the broker and call nothing but the journal; what follows
- * from a job's end (its fiber is cancelled, its account closed) is done by hocket__jobs_follow,
- * when that call has returned. */
+ * The callbacks run inside of calls of the broker and call nothing but the journal. When such a call
+ * has returned, hocket__jobs_follow does what follows from a job's end: it cancels the fiber and
+ * closes the account. */
 #include "base/json/json.h"
 
 #include "base/num/num.h"

@@ -14,9 +14,9 @@
 
 /* ---- An attempt begins --------------------------------------------------------------------------- */
 
-/* Contexts of jobs differ from their submitter's in the job alone; their metatable is shared, and
- * kept by the submitter's context itself: a weak table by contexts would hold each as long as a
- * collection takes. Pushes it. */
+/* Pushes the metatable of a job's context, which differs from its submitter's in the job alone. All
+ * jobs of a submitter share it, and the submitter's context holds it: a weak table by contexts would
+ * hold each as long as a collection takes. */
 static void push_inherited(lua_State *L, int context)
 {
     lua_pushliteral(L, "inherited");

@@ -1,10 +1,10 @@
 /* Fibers wait and are resumed. fiber.h has the states, fiber.c makes fibers, ends them, and runs
  * the ready ones.
  *
- * lua_resume and lua_yieldk stand in this file alone. So there is one place that knows which fiber
- * runs (rt->running), that nobody else resumes one that waits, and that no C frame of ours is on the
- * stack when Lua jumps out of it: a C function that waits ends with `return hocket__await(…)`, and
- * what it has to do afterwards is its continuation. */
+ * lua_resume and lua_yieldk stand in this file alone. So one place knows which fiber runs
+ * (rt->running), and nobody else resumes one that waits. No C frame of ours is on the stack when Lua
+ * jumps out of it: a C function that waits ends with `return hocket__await(…)`, and does the rest in
+ * its continuation. */
 #include "bind/fiber/kept_impl.h"
 #include "bind/fiber/work_clock.h"
 

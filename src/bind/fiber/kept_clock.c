@@ -6,8 +6,8 @@
  * A read of script time appends an entry where real time is too far ahead. So code that never waits sees time pass, a
  * loop that reads the clock a million times writes a few entries, and a replay gives the same readings at the same reads.
  *
- * Only code that runs in a step of the run reads in this way: what else asks, between two steps, gets what the log has,
- * or a replay that does not ask would part from its log. */
+ * Only code that runs in a step of the run reads in this way. Others, between two steps, get what the log has: a replay does
+ * not ask there, and would part from its log. */
 #include "bind/fiber/kept_impl.h"
 
 #include "bind/fiber/work_clock.h"

@@ -163,9 +163,9 @@ static int l_sleep_until(lua_State *L)
     return sleep_until(L, (int64_t) (seconds * 1000));
 }
 
-/* rest(): lets everything else go on when this turn has taken long enough, so that a loop over a
- * thousand things does not make it a long one; returns at once otherwise, and where nobody can
- * wait */
+/* rest(): lets the other fibers run when this turn has taken long enough, so that a loop over a
+ * thousand things does not make it a long one. Otherwise, and where nobody can wait, it returns at
+ * once. */
 static int l_rest(lua_State *L)
 {
     return hocket__rest(L, hocket__runtime(L));

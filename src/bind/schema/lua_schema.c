@@ -1,7 +1,7 @@
 /* hocket.schema: JSON Schema for tool arguments and structured answers.
  *
- * A value is turned into a tree that is one block of the runtime's scratch memory, so that nothing
- * is lost when Lua raises in the middle, and nothing is allocated for what most calls pass. */
+ * A value becomes a tree in one block of the runtime's scratch memory. So nothing is lost when Lua
+ * raises in the middle, and the values of most calls need no allocation. */
 
 #include "bind/schema/schema.h"
 

@@ -2,8 +2,8 @@
  * and answered (ask.h). Whatever came from a model or a tool is shown with its control characters
  * made visible; what a person reads before saying yes has to be what is going to happen.
  *
- * A question may be answered elsewhere, or its run may end, while a person types: it is marked as gone then, the
- * typed line is dropped, and its place in the queue is freed outside of the callback. */
+ * While a person types, a question may be answered elsewhere, or its run may end. Then it is marked as gone, the typed
+ * line is dropped, and its place in the queue is freed outside of the callback. */
 #include "cli/ask/ask.h"
 
 #include <hocket/hocket.h>

@@ -2,8 +2,8 @@
  * to map each page. It also gives its end back whenever a larger block is freed, and takes it again for the next one.
  *
  * So addresses are taken once, more than most runs need, and kept; and as the heap grows into them
- * the next ones are asked for in large pages. For one of those the kernel clears 2 MB at once, which is
- * some milliseconds on machines that have to find the memory first: so only a heap that grows slowly
+ * the next ones are asked for in large pages. For one of those the kernel clears 2 MB at once, which takes
+ * some milliseconds on machines that have to find the memory first. So only a heap that grows slowly
  * gets them, and a thousand agents that start together get small ones. */
 #include "cli/host/heap.h"
 

@@ -1,9 +1,9 @@
 /* Verdicts before a call, and holds while it is under way. Nothing here knows what a token is: a caller estimates,
  * and gets a verdict on its estimate.
  *
- * Two figures go into a verdict: what the call may need at most (held, so that calls side by
- * side cannot together pass the limit) and what is expected of it (by which it is decided
- * whether there is enough for this one and for a last answer after it). */
+ * Two figures go into a verdict. What the call may need at most is held, so that calls side by side
+ * cannot together pass the limit. What is expected of it decides whether there is enough for this
+ * one and for a last answer after it. */
 #include "core/account/account_impl.h"
 
 #include <string.h>

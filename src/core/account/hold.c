@@ -1,8 +1,8 @@
 /* What is limited, and what is held of it: by whom, and up to where.
  *
- * A hold is kept on the accounts from the one that calls up to the root, or up to where somebody
- * has set the amount aside: those above hold it once, as a part of that. So whether a call may be
- * made is one walk up, without a look at siblings. */
+ * A hold is on the accounts from the one that calls up to the root, or up to where somebody has set
+ * the amount aside; those above hold it once, as a part of that. So one walk up, without a look at
+ * siblings, decides whether a call may be made. */
 #include "core/account/account_impl.h"
 
 #include <string.h>

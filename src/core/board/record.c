@@ -1,7 +1,7 @@
 /* The board's records: writing them, and reading them back.
  *
- * The members of a record are the board's file format: journals of earlier runs have them, so a
- * name is added and never changed, and what is not known is passed over when it is read. */
+ * The members of a record are the board's file format, and journals of earlier runs have them. So a
+ * name is added and never changed, and a reader passes over names that it does not know. */
 #include "core/board/board.h"
 
 #include <inttypes.h>

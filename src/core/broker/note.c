@@ -1,6 +1,5 @@
-/* Progress and log events: the last few of each job are kept in a ring that is
- * made with the first one; a reader has a cursor (the last seq that it saw), so
- * any number of readers costs nothing. */
+/* Progress and log events. The last few of each job are in a ring that is made with the first one. A
+ * reader has a cursor (the last seq that it saw), so any number of readers costs nothing. */
 #include "core/broker/broker_impl.h"
 
 struct note {

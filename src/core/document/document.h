@@ -1,11 +1,11 @@
 /* The shared document: a scratchpad of slots that agents append to and a
  * facilitator consolidates.
  *
- * An append puts one entry at the end of a slot. A consolidation puts one merged
- * entry in the place of the entries that the slot had at `base_version`, the version that its
- * author had read; an entry that came later was not read and stays, behind it. What the same
- * author had merged before, from nothing later, it knows without reading: that is replaced too. An author
- * that has not read all of a version says which entries it has read.
+ * An append puts one entry at the end of a slot. A consolidation puts one merged entry in the place of
+ * the entries that the slot had at `base_version`, the version that its author had read. An entry that
+ * came later was not read and stays, behind it. The author's own earlier merge, from nothing later, is
+ * replaced too: the author knows it without reading. An author that has not read all of a version says
+ * which entries it has read.
  *
  *     version        1   2   3   4   5
  *     [food]  tapas  ├───────────┤           consolidate(base 2) at version 4:
@@ -13,10 +13,10 @@
  *     [food]  fado           ├────────▶      keeps what came at 3
  *     [faci]  merged             ├────▶
  *
- * Each change is one version and bears one entry. An entry knows the version it was born in
- * and the one it died in, so that any version can be rendered as it was, and a write touches
- * nothing but its slot: it costs a binary search over the slots, a slot's first entry also a
- * move of at most max_slots pointers, a consolidation the entries that live in the slot.
+ * Each change is one version and bears one entry. An entry knows the version it was born in and the one
+ * it died in, so that any version can be rendered as it was. A write touches nothing but its slot: it
+ * costs a binary search over the slots. A slot's first entry also moves at most max_slots pointers, and
+ * a consolidation touches the entries that live in the slot.
  * Nothing is ever taken out: when a limit of the history is reached, changes are refused.
  *
  * Every change is one record (see core/change.h) of type document_updated
@@ -24,9 +24,9 @@
  *      "change_description":"merged 2 entries into Day 1 — Morning",
  *      "change":"consolidate","slot":{"day":1,"time_slot":"morning"},
  *      "base_version":2,"at":1795251600123}
- * (change "append" has no base_version; `at` is in ms), with "document":2 where the document
- * has a number, and with "replaces":[1,3], the versions of the replaced entries, where they differ from the slot's
- * entries up to base_version. The document is the fold over the records with its number.
+ * The change "append" has no base_version; `at` is in ms. A document with a number adds "document":2.
+ * "replaces":[1,3] has the versions of the replaced entries, where they differ from the slot's entries
+ * up to base_version. The document is the fold over the records with its number.
  *
  * Text is borrowed for the call and copied; what is not UTF-8 is repaired (U+FFFD). A
  * failing operation changes nothing. */
@@ -74,9 +74,9 @@ const struct hocket__slots *hocket__document_schema(const struct hocket__documen
 
 /* ---- Changing ---------------------------------------------------------- */
 
-/* Both return the new version (from 1), or EINVAL (no slot of the schema, empty content, no
- * agent's name), ELIMIT with which limit and what to do, ENOMEM, what emit returned, or ESTATE
- * from inside emit. */
+/* Both return the new version (from 1), or an error: EINVAL (no slot of the schema, empty content, no
+ * agent's name), ELIMIT (the message says which limit, and what to do) or ENOMEM. Errors of emit come
+ * through, and a call from inside emit is ESTATE. */
 
 int64_t hocket__document_append(struct hocket__document *d, const struct hocket__slot *slot,
     struct hocket__str agent, struct hocket__str content, int64_t now_ms, struct hocket_error *err);

@@ -1,8 +1,11 @@
 /* One transfer: what libcurl calls, where it is registered, and how it ends.
  *
- * A request stands in up to four places: by_id and http->requests while it has an id, its
- * origin's queue or a list of its shard (`node`: one of them at a time), the shard's members
- * while libcurl has it, the deadlines. hocket__request_drop takes it out of all, in one
+ * A request stands in up to four places:
+ * - by_id and http->requests, while it has an id;
+ * - its origin's queue or a list of its shard (`node`: one of them at a time);
+ * - the shard's members, while libcurl has it;
+ * - the deadlines.
+ * hocket__request_drop takes it out of all, in one
  * function, so that no ending can forget one.
  *
  * There are three ends: finish (libcurl is done), doom (a callback, a deadline or a cancel

@@ -1,6 +1,6 @@
 /* Who waits: a list for each run, and the runs in a ring. A run exists as long as one of its
- * calls waits; the ring turns by one place for each call that goes, so that a run with a
- * thousand calls does not keep out another with one. */
+ * calls waits. The ring turns by one place for each call that goes, so that a run with a thousand
+ * calls does not keep out another with one. */
 #include "net/limit/limiter_impl.h"
 
 static struct hocket__limiter_run *run_of(struct hocket__limiter *l, uint64_t id)

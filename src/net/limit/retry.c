@@ -1,7 +1,7 @@
-/* The verdict on a failed attempt. The order of the questions is the order of their weight:
- * what was handed out cannot be taken back, however good another attempt would be; the
- * server's word on retrying goes before our view of its status; the budget is asked last,
- * since asking takes from it. */
+/* The verdict on a failed attempt. The order of the questions is the order of their weight.
+ * What was handed out cannot be taken back, however good another attempt would be. The server's word
+ * on retrying goes before our view of its status. The budget is asked last, since asking takes from
+ * it. */
 #include "net/limit/retry.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 /* Parts that several protocols write alike: turns that are joined, blank messages that are
  * left out, images, the system prompt with a schema in words.
  *
- * Anthropic and Gemini refuse two messages of one role in a row, so a message that follows one
- * of its own role is put into it: the tail of the turn that stands there is cut off and put
- * back behind the new content (hocket__turn_open, hocket__turn_close). */
+ * Anthropic and Gemini refuse two messages of one role in a row. So a message that follows one of its
+ * own role goes into it: hocket__turn_open cuts the tail of that turn off, and hocket__turn_close puts
+ * it back behind the new content. */
 #include "net/protocol/blocks.h"
 
 /* ---- Turns ---- */

@@ -1,6 +1,6 @@
-/* A conversation in two texts: `messages`, neutral, a JSON object a line, which is what is
- * kept and shown; `wire`, the same as the protocol wants it, made as far as `wired` and only
- * ever appended to. A third, `body`, is the last request's, which the next one grows from.
+/* A conversation in two texts. `messages` is neutral, a JSON object a line: it is stored and shown.
+ * `wire` is the same as the protocol wants it, made as far as `wired` and only ever appended to. A
+ * third, `body`, is the last request's, which the next one grows from.
  *
  * A change of provider throws the wire form away and counts `epoch` up: a body that comes back
  * from a request of before is then recognised as old. */
