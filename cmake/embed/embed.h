@@ -37,9 +37,10 @@ struct matches {
     size_t n, cap;
 };
 
-#define MIN_MATCH    HOCKET__UNPACK_MIN_MATCH
-#define MAX_MATCH    1024 /* a longer one is made of several */
-#define MAX_DISTANCE (1 << 20) /* as far as a number of 17 bits and its class reach (base/unpack.c) */
+#define MIN_MATCH HOCKET__UNPACK_MIN_MATCH
+#define MAX_MATCH 1024 /* a longer one is made of several */
+#define MAX_DISTANCE                                                                               \
+    (1 << 20) /* as far as a number of 17 bits and its class reach (base/unpack.c) */
 
 struct matches *find_matches(
     const unsigned char *dictionary, size_t n_dictionary, const unsigned char *text, size_t n);

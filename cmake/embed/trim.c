@@ -59,18 +59,12 @@ static void take_constant(struct trimmer *t)
     switch (t->p[-1]) {
     case 0x00: /* nil, false, true */
     case 0x01:
-    case 0x11:
-        break;
+    case 0x11: break;
     case 0x03: /* an integer, a number */
-    case 0x13:
-        take(t, 8);
-        break;
+    case 0x13: take(t, 8); break;
     case 0x04: /* a short text, a long one */
-    case 0x14:
-        take_text(t);
-        break;
-    default:
-        die_of("a dump of Lua with a constant that is not known");
+    case 0x14: take_text(t); break;
+    default: die_of("a dump of Lua with a constant that is not known");
     }
 }
 

@@ -21,7 +21,8 @@ struct cli_asker {
     struct cli_reader *reader;
     struct cli_question *first;
     uint64_t run;
-    double grace; /* seconds before a question is put: of a resumed run the store may have the answer */
+    double
+        grace; /* seconds before a question is put: of a resumed run the store may have the answer */
     bool (*left)(
         void *ud); /* no more input comes: whether what is asked stays open. NULL: it does not */
     void *ud;

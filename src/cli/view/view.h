@@ -36,4 +36,3 @@ void cli_feed_turn(struct cli_feed *f);
 void cli_feed_summary(struct cli_feed *f, const hocket_json *usage, const char *run);
 /* The same of what the feed has counted itself, for a run that took so long. */
 void cli_feed_counted(struct cli_feed *f, double seconds);
-

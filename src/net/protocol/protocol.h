@@ -78,7 +78,8 @@ struct hocket__llm_request {
     const char *schema_name;
     struct hocket__str extra; /* JSON object that is merged into the body (extra.c); may be empty */
     const struct hocket__proto_traits *traits; /* NULL: all zero */
-    bool cache_mark; /* the system prompt ends with a mark for the provider's cache; Responses only */
+    bool
+        cache_mark; /* the system prompt ends with a mark for the provider's cache; Responses only */
     /* Where the beginning of the body is kept for the next call (protocol.h); NULL: nowhere. Then
      * nothing above may change from call to call but model, history and traits. */
     struct hocket__prepared *prepared;
