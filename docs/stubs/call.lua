@@ -32,6 +32,11 @@ function call:read_text() end
 ---@internal
 function call:take_text(are_calls) end
 
+--- The reply, which is not in the history yet, has this text and nothing else: it calls no tool.
+---@param text string
+---@internal
+function call:replace(text) end
+
 ---@return boolean yes Whether its calls were written as text.
 ---@internal
 function call:as_text() end

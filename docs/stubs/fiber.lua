@@ -54,6 +54,11 @@ function fiber.still() end
 ---@param seconds? number
 function fiber.limit_run(seconds) end
 
+--- Code of the running fiber, and of the ones that it spawns from now on, raises `timeout` where it works for longer than that, waits included.
+---@param seconds number
+---@internal
+function fiber.limit_code(seconds) end
+
 --- The same until a time of day, whoever turns the clock.
 ---@async
 ---@param time number In seconds since 1970.

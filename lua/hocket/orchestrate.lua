@@ -39,6 +39,7 @@ local keys = lazy "hocket.internal.agents.keys"
 local media = lazy "hocket.internal.base.media"
 local pool, pool_caller = lazy "hocket.internal.pool.pool", lazy "hocket.internal.pool.caller"
 local children, fork = lazy "hocket.internal.work.children", lazy "hocket.internal.work.fork"
+local agent_hooks = lazy "hocket.internal.work.agent_hooks"
 local checks, plan_mode = lazy "hocket.internal.work.check", lazy "hocket.internal.session.plan_mode"
 local contract, partial_result = lazy "hocket.internal.session.contract", lazy "hocket.internal.run.partial_result"
 
@@ -425,7 +426,8 @@ local function perform(step, job)
   local observed <close> = observer and observer:agent(step)
   local ended <close> = step
   run.at_work[step.op], step.over = step, nil
-  local reply, err = work(step)
+  local reply, err
+  if run.hooks and not opts.compact then reply, err = agent_hooks.around(step, run.hooks, work) else reply, err = work(step) end
   if opts.alternates or def.alternates then reply, err = or_alternate(step, reply, err) end
   if reply and not opts.inner then
     reply.usage = job:usage() or reply.usage
@@ -440,7 +442,7 @@ local function perform(step, job)
     if final[err.code] then err.no_retry = true end
     step:emit("warning", { message = ("%s failed: %s"):format(def.name, err.message), code = err.code })
   elseif trigger and reply.agent == def.name and not reply.tried and reply.text ~= "" then
-    writer:write("agent_message", "content", reply.text, "display_name", def.display_name)
+    step:say(reply.text)
   end
   if observed then observed:answered(reply, err) end
   return reply, err

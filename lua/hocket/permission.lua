@@ -268,8 +268,13 @@ local function used_up(self, one)
   return count > one.max_calls
 end
 
--- Arguments that a person gives in place of a call's own: put right and checked as those were.
-local function fit(one, args)
+--- Arguments that a person or a hook gives in place of a call's own: put right and checked as those were.
+---@param one hocket.Tool
+---@param args table
+---@return table? fitted
+---@return string? wrong
+---@internal
+function permission.fit(one, args)
   local ok, value = pcall(one.prepare or function() return args end, args)
   if not ok then return nil, "the arguments cannot be used: " .. (type(value) == "table" and value.message or tostring(value)) end
   local fits, why = one.check(value)
@@ -279,7 +284,7 @@ end
 -- Asks for leave. Rules are checked for what is going to be done: what they forbid no answer allows.
 local function ask(self, one, args, reason, each)
   local verdict, why, changed = self.ask { agent = self.agent, tool = one.name, arguments = args, reason = reason, of = one,
-    labels = self.labels.bits, each = each, fit = function(other) return fit(one, other) end }
+    labels = self.labels.bits, each = each, fit = function(other) return permission.fit(one, other) end }
   if verdict == "allow" and changed then
     local again, forbidden = decide(self, one, changed)
     if again == "deny" then return "deny", forbidden end

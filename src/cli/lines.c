@@ -457,6 +457,21 @@ static void on_checked(const struct about *a)
     add_member(a, "reason", DETAIL);
 }
 
+/* What was denied shows with the call as well. */
+static void on_hook(const struct about *a)
+{
+    a->line->tone = strcmp(cli_member(a->event, "decision"), "deny") == 0 ? CLI_WARN : CLI_DIM;
+    cli_buf_adds(text_of(a), "a hook (");
+    add_member(a, "point", DETAIL);
+    cli_buf_adds(text_of(a), ") of ");
+    add_member(a, "of", DETAIL);
+    cli_buf_adds(text_of(a), ": ");
+    add_member(a, "decision", DETAIL);
+    if (*cli_member(a->event, "value"))
+        cli_buf_adds(text_of(a), ": ");
+    add_member(a, "value", DETAIL);
+}
+
 static void on_blocked(const struct about *a)
 {
     a->line->tone = CLI_DIM;
@@ -607,6 +622,7 @@ void cli_line_of(struct cli_line *out, const struct cli_progress *p, const char 
         { "task_blocked", on_blocked },
         { "task_unblocked", on_unblocked },
         { "checked", on_checked },
+        { "hook_decided", on_hook },
         { "reassigned", on_reassigned },
         { "handoff", on_handoff },
         { "run_awaited", on_awaited },

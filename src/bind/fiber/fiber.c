@@ -112,6 +112,7 @@ static struct hocket__fiber *spawn(
         hocket__own_claim(f->co);
     lua_setiuservalue(L, -2, HOCKET__FIBER_CO);
     if (parent) { /* the context is inherited */
+        f->code_due_ns = parent->code_due_ns;
         lua_rawgeti(L, LUA_REGISTRYINDEX, rt->anchor);
         lua_rawgeti(L, -1, (lua_Integer) parent->id);
         lua_getiuservalue(L, -1, HOCKET__FIBER_CONTEXT);

@@ -129,6 +129,8 @@ struct hocket__fiber {
     struct hocket__work_clock *work; /* of its run; NULL: of none */
     struct hocket__list limit;       /* work.limits, while it waits under one */
     int64_t limit_due;               /* on that clock; 0: it waits under none */
+    uint64_t
+        code_due_ns; /* code of it that still works then is ended; 0: at no time. Its children's, too */
     enum hocket__standing standing;
     enum hocket__away away;
 

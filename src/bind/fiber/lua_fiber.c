@@ -7,6 +7,8 @@
 
 #include <math.h>
 
+#include <uv.h>
+
 #include "bind/fiber/work_clock.h"
 #include "bind/util.h"
 
@@ -86,6 +88,37 @@ static int l_spawn_under(lua_State *L)
     hocket__fiber_guard(L, lua_gettop(L) - 2);
     hocket__fiber_spawn_under(L, hocket__runtime(L), lua_gettop(L) - 2, parent);
     return 1;
+}
+
+/* Instructions between two looks at the clock. */
+#define CODE_STEP 10000
+
+/* A hook: the code that runs is ended when its time is over. What catches that is ended at its next step. */
+static void on_code(lua_State *L, lua_Debug *at)
+{
+    const struct hocket__runtime *rt = hocket__runtime_of(L);
+    const struct hocket__fiber *f = rt ? rt->running : NULL;
+    struct hocket_error err;
+    (void) at;
+    if (!f || f->code_due_ns == 0 || uv_hrtime() < f->code_due_ns)
+        return;
+    lua_sethook(L, on_code, LUA_MASKCOUNT, 1);
+    hocket__error(
+        &err, HOCKET_ETIMEOUT, "its time was over in the middle of code that never waits");
+    hocket__raise(L, &err);
+}
+
+/* limit_code(seconds): code of the running fiber, and of the ones that it spawns from now on, raises "timeout" where it works for
+ * longer than that without an end */
+static int l_limit_code(lua_State *L)
+{
+    lua_Number seconds = luaL_checknumber(L, 1);
+    struct hocket__fiber *f = hocket__fiber_current(L);
+    luaL_argcheck(L, seconds >= 0 && seconds < 1e9, 1, "seconds expected");
+    f->code_due_ns =
+        uv_hrtime() + (uint64_t) (seconds * 1e9) + 1; /* the loop's time stands still meanwhile */
+    lua_sethook(L, on_code, LUA_MASKCOUNT, CODE_STEP);
+    return 0;
 }
 
 static int after_park(lua_State *L, int status, lua_KContext ctx)
@@ -578,6 +611,7 @@ static const luaL_Reg functions[] = {
     { "away", l_away },
     { "work", l_work },
     { "still", l_still },
+    { "limit_code", l_limit_code },
     { "limit_run", l_limit_run },
     { "run", l_run },
     { NULL, NULL },

@@ -52,15 +52,17 @@ static int l_value(lua_State *L)
     return 1;
 }
 
-/* is_next(name, digest?) -> whether the replayed log has a value of this name, for this digest of the question, for the running
- * fiber now. For values that are not in every log. nil: no fiber of the run is running, so none could receive a value. */
+/* is_next(name, digest?, effect?) -> whether the replayed log has a value of this name, or with `effect` an effect that begins, for this
+ * digest of the question, for the running fiber now. For what is not in every log. nil: no fiber of the run is running, so none could
+ * receive a value. */
 static int l_is_next(lua_State *L)
 {
     const struct hocket__runtime *rt = hocket__runtime(L);
     const struct hocket__fiber *f = rt->running;
     if (!f || !hocket__kept_here(rt) || f->kept != rt->kept)
         return 0;
-    struct hocket__log_entry e = { .kind = HOCKET__LOG_VALUE,
+    struct hocket__log_entry e = { .kind =
+                                       lua_toboolean(L, 3) ? HOCKET__LOG_BEGIN : HOCKET__LOG_VALUE,
         .path = f->path,
         .ord = f->effects + 1,
         .name = hocket__check_str(L, 1) };

@@ -374,6 +374,27 @@ static int l_accept(lua_State *L)
     return hocket__event_end(&t, 5);
 }
 
+/* ---- Another answer in its place ---------------------------------------------------------------- */
+
+/* call:replace(text): the reply, which is not in the history yet, has this text and nothing else: it calls no tool */
+static int l_replace(lua_State *L)
+{
+    struct hocket__answer *a = hocket__check_answer(L, 1);
+    struct hocket__str text = hocket__check_str(L, 2);
+    struct hocket__reply *r = (struct hocket__reply *) reply_of(a);
+    struct hocket__buf *texts[] = { &r->text, &r->reasoning, &r->refusal, &r->replay,
+        &r->server_items, &r->found, &r->finish_raw };
+    luaL_argcheck(L, !a->kept, 1, "its reply is in the history");
+    hocket__reply_drop_calls(r);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        hocket__buf_cut(texts[i], 0);
+    r->has_refusal = r->in_tags = r->has_finish_raw = false;
+    r->finish = HOCKET__FINISH_STOP;
+    if (hocket__buf_addstr(&r->text, text) < 0)
+        return hocket__raise_nomem(L);
+    return 0;
+}
+
 /* ---- Calls written as text --------------------------------------------------------------- */
 
 static struct hocket__reply *own_reply(const struct hocket__answer *a)
@@ -714,6 +735,7 @@ void hocket__open_answer(lua_State *L)
         { "accept", l_accept },
         { "read_text", l_read_text },
         { "take_text", l_take_text },
+        { "replace", l_replace },
         { "as_text", l_as_text },
         { "found", l_found },
         { "name", l_name },

@@ -790,8 +790,39 @@ static int l_recall(lua_State *L)
     return 1;
 }
 
+/* Appends an empty reply, as call:pack() writes one. */
+static void pack_nothing(const struct hocket__attempt *a, struct hocket__buf *out)
+{
+    struct hocket__reply none;
+    for (int i = 0; i < NEXT_CALL; i++)
+        put_number(out, 0);
+    put_number(out, (int64_t) a->history->next_call);
+    hocket__reply_init(&none, a->rt->alloc, 0);
+    none.finish = HOCKET__FINISH_STOP;
+    none.complete = true;
+    hocket__reply_pack(&none, out);
+    hocket__reply_deinit(&none);
+}
+
+/* answered(provider, history, request, model) -> call | nil, error: a call that nobody was asked for, with an empty reply: its text
+ * is call:replace's. Arguments as those of start. */
+static int l_answered(lua_State *L)
+{
+    struct hocket__runtime *rt = hocket__runtime(L);
+    struct hocket_error err;
+    lua_settop(L, 10);
+    struct hocket__attempt *a = new_call(L, rt);
+    hocket__buf_reset(&rt->scratch);
+    pack_nothing(a, &rt->scratch);
+    if (rt->scratch.status < 0)
+        return hocket__raise_nomem(L);
+    if (attempt_recall(a, hocket__buf_str(&rt->scratch), &err) < 0)
+        return hocket__fail(L, &err);
+    return 1;
+}
+
 static const luaL_Reg functions[] = { { "start", l_start }, { "recall", l_recall },
-    { NULL, NULL } };
+    { "answered", l_answered }, { NULL, NULL } };
 static const luaL_Reg call_methods[] = {
     { "first", l_first },
     { "wait", l_wait },

@@ -9,7 +9,7 @@ local problem = {}
 ---@field line integer From 1.
 ---@field column integer From 1, in characters.
 ---@field severity "error"|"warning" An agent with an error is not loaded.
----@field code string A word for programs: `syntax`, `encoding`, `limit`, `unknown_key`, `value`, `schema`, `unknown_agent`, `unknown_tool`, `unknown_provider`, `roots`, `unreached`, `duplicate_name`, `incompatible`, `cycle`, `include`, `variable`, `depth`, `nothing`, `script`, `unrecorded`, `request`, `module`, `undefined`, `unlimited`, `mcp`, `skill`.
+---@field code string A word for programs: `syntax`, `encoding`, `limit`, `unknown_key`, `value`, `schema`, `unknown_agent`, `unknown_tool`, `unknown_provider`, `roots`, `unreached`, `duplicate_name`, `incompatible`, `cycle`, `include`, `variable`, `depth`, `nothing`, `script`, `unrecorded`, `request`, `module`, `undefined`, `unlimited`, `mcp`, `skill`, `hooks`.
 ---@field message string
 
 --- Makes one.

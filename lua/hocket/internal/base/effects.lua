@@ -156,6 +156,9 @@ local function saying(said)
   end
 end
 
+--- Kinds that no run takes from another one: who decides may decide otherwise in a fork.
+local decisions = { hook = true, guard = true }
+
 --- Makes an effect of its own kind: `make(again)` returns a text, and is called outside of the run; "" when it did not come
 --- to that. What it raises is raised. `again`: a process that is gone had begun it.
 ---@async
@@ -169,7 +172,8 @@ end
 ---@return boolean cancelled Whether the running fiber was cancelled meanwhile: it has to raise that, when it has counted what to count.
 ---@return boolean remembered Whether it was answered by what the run remembers of another one: nothing was made.
 function effects.make(kind, digest, make, reads, looks, sheltered)
-  local known, said, turn = memory.outcome(kind, digest)
+  local known, said, turn
+  if not decisions[kind] then known, said, turn = memory.outcome(kind, digest) end
   local outcome, remembered = effect(kind, digest, known or guarded(make), reads, saying(said), looks, sheltered, turn)
   local gone = is_cancelled()
   if not was_raised(outcome) then return outcome, gone, remembered end
@@ -244,6 +248,15 @@ end
 ---@return boolean?
 function effects.has_failed(kind, fields)
   return kept.is_next(kind, effects.digest(fields))
+end
+
+--- Whether the replayed log has this effect here: for the ones that are not in every log. nil: nothing is replayed.
+---@param kind string
+---@param fields table<string, any>
+---@return boolean?
+function effects.comes(kind, fields)
+  if not kept.is_replay() then return nil end
+  return kept.is_next(kind, effects.digest(fields), true) == true
 end
 
 --- What a run has only where it goes well in each life has failed: that goes into the log, or comes from there. In a replay of one in

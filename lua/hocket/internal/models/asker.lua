@@ -89,6 +89,7 @@ end
 ---@field fallbacks table[]|nil
 ---@field sent hocket.Request|nil What was sent last, where it was not `request` itself.
 ---@field held hocket.HeldText|nil Who hears the text of this turn in place of the request's listener (session/text_calls.lua).
+---@field held_back hocket.HeldBack|nil Where hooks may replace the reply: its text is held until they have decided.
 ---@field observed hocket.Observed|nil The call that is under way, where its run has an observer.
 
 local Asker = { malformed = false, hold = false, deadline = false, answered_by = false, attempts = 0 }
@@ -127,7 +128,8 @@ end
 ---@param one hocket.Model
 ---@return (fun(kind: "text"|"reasoning", text: string))|false
 function Asker:listener(request, one)
-  return self.held and one.calls_in_text and self.held.hear or request.on_delta
+  local hear = self.held and one.calls_in_text and self.held.hear or request.on_delta
+  return hear and self.held_back and self.held_back:behind(hear) or hear
 end
 
 --- Asks in the name of the running fiber from now on.

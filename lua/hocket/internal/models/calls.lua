@@ -13,6 +13,7 @@ local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
 local kept_call = require "hocket.internal.base.lazy" "hocket.internal.models.kept_call"
 local machine_policy = require "hocket.internal.models.machine_policy"
+local model_hooks = require "hocket.internal.base.lazy" "hocket.internal.models.model_hooks"
 local prices = require "hocket.internal.base.lazy" "hocket.prices"
 local refusal = require "hocket.internal.base.lazy" "hocket.internal.models.refusal"
 local server_tools = require "hocket.internal.base.lazy" "hocket.internal.models.server_tools"
@@ -219,16 +220,7 @@ local function add_given_up(asker, given_up)
   asker.fallbacks = table.move(after, 1, #after, #list + 1, list)
 end
 
---- Sends a conversation, and waits until a reply has come: the call that has it. It is in the history
---- when it was accepted.
----@async
----@param asker hocket.Asker
----@param model hocket.Model|(hocket.Model|string)[]
----@param history hocket.History
----@return userdata? call
----@return hocket.Error?
-function calls.ask(asker, model, history)
-  local held <close> = asker.hold and asker or nil
+local function ask_models(asker, model, history)
   local timeout = asker.request.timeout
   if timeout or asker.deadline then asker.deadline = timeout and fiber.now() + timeout or false end
   if not model.handle or model.fallbacks then
@@ -239,6 +231,21 @@ function calls.ask(asker, model, history)
   local call, err = call_model(model, history, asker)
   if not call then return nil, explain.failure(model, err) end
   return call
+end
+
+--- Sends a conversation, and waits until a reply has come: the call that has it. It is in the history
+--- when it was accepted.
+---@async
+---@param asker hocket.Asker
+---@param model hocket.Model|(hocket.Model|string)[]
+---@param history hocket.History
+---@return userdata? call
+---@return hocket.Error?
+function calls.ask(asker, model, history)
+  local held <close> = asker.hold and asker or nil
+  local hooks = asker.run and asker.run.hooks
+  if hooks then return model_hooks.ask(asker, model, history, hooks, ask_models) end
+  return ask_models(asker, model, history)
 end
 
 --- The reply of a call as a table; nothing more can be had from the call.

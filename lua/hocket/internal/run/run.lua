@@ -9,6 +9,7 @@ local effects = require "hocket.internal.base.effects"
 local accounts = require "hocket.internal.core.account"
 local ending = require "hocket.internal.base.lazy" "hocket.internal.base.ending"
 local fiber = require "hocket.internal.core.fiber"
+local hooks = require "hocket.internal.base.lazy" "hocket.internal.run.hooks"
 local board_checkpoint = require "hocket.internal.base.lazy" "hocket.internal.run.board_checkpoint"
 local journal = require "hocket.internal.core.journal"
 local json = require "hocket.json"
@@ -48,10 +49,12 @@ end
 ---@field package unlimited? fun() Called when a model is asked and no limit holds: see account.is_limited.
 ---@field looks integer How often it was informed that its project's budget may be another one: see Run:look. No part of its log.
 ---@field package sessions? table<string, hocket.Session> By operation, where somebody wants to see what is said to models.
+---@field held? hocket.HeldBack What its agents write, until its hooks have decided about its answer.
+---@field hooks hocket.Hooks|false Who is asked before and after what it does (run/hooks.lua); nearly always nobody.
 ---@field package observer hocket.Observer|false Who notes what its trace needs (internal/telemetry); nearly always nobody.
 local Run = {}
 Run.__index = Run
-Run.files, Run.observer, Run.looks = {}, false, 0
+Run.files, Run.observer, Run.looks, Run.hooks = {}, false, 0, false
 
 --- Boards, and documents, of agents that have ended, which a result tells of.
 local RESTED = 200
@@ -101,6 +104,7 @@ function run.new(spec)
     made.options.context = settings
   end
   if stopped[made.journal] then made:stop() end
+  if made.durable and kept.is_replay() and kept.comes("hook", "") then hooks.of(made) end -- whoever decided then may not be here
   for _, fn in pairs(told) do fn(made) end
   return made
 end

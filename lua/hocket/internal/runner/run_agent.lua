@@ -17,6 +17,7 @@ local origins = require "hocket.internal.base.lazy" "hocket.internal.run.origins
 local orchestrate = require "hocket.orchestrate"
 local memory = require "hocket.internal.base.lazy" "hocket.internal.base.memory"
 local required = require "hocket.internal.base.lazy" "hocket.internal.runner.required"
+local run_hooks = require "hocket.internal.base.lazy" "hocket.internal.runner.hooks.around"
 local runs = require "hocket.internal.run.run"
 local partial_result = require "hocket.internal.base.lazy" "hocket.internal.run.partial_result"
 local steering = require "hocket.internal.base.lazy" "hocket.internal.run.steering"
@@ -183,6 +184,18 @@ function runner.workflow(run, input, work)
   return reply, err
 end
 
+--- Does the work of a run, between its hooks where it has some.
+---@async
+---@param run hocket.Run
+---@param input string|table|nil
+---@param work fun(input: string|table|nil): hocket.Reply?, hocket.Error?
+---@return hocket.Reply?
+---@return hocket.Error?
+function runner.hooked(run, input, work)
+  if run.hooks then return run_hooks.around(run, input, work) end
+  return work(input)
+end
+
 local function answer(agent, input, options, begins)
   return cassette.within(options, function() return orchestrate.call(agent, input, options, begins) end)
 end
@@ -218,7 +231,9 @@ local function in_own_run(agent, input, options, started)
   if options.on_event then listener, deliver = listen(run, options.on_event) end
   if started then started:of(run, options.on_event, deliver) end
   local left <close> = deliver and rest(deliver)
-  local reply, err = runner.workflow(run, type(input) == "string" and input or media.split(input), function() return answer(agent, input, options) end)
+  local reply, err = runner.workflow(run, type(input) == "string" and input or media.split(input), function()
+    return runner.hooked(run, input, function(now) return answer(agent, now, options) end)
+  end)
   if listener then listener:wait() end
   if reply then
     reply.run, reply.usage_total, reply.partial = run, run:usage(), partial_result.of(run)

@@ -30,6 +30,8 @@ local worker = require "hocket.internal.base.lazy" "hocket.internal.pool.worker"
 local workflow = require "hocket.internal.base.lazy" "hocket.workflow"
 local provider_place = require "hocket.internal.runner.provider_place"
 local provider_file = require "hocket.internal.base.lazy" "hocket.internal.runner.provider_file"
+local hooks_place = require "hocket.internal.runner.hooks.place"
+local project_hooks = require "hocket.internal.base.lazy" "hocket.internal.runner.hooks.load"
 local recorded = require "hocket.internal.base.lazy" "hocket.internal.runner.recorded"
 local rule_check = require "hocket.internal.base.lazy" "hocket.internal.session.rule_check"
 local runner = require "hocket.internal.runner.run_agent"
@@ -384,8 +386,10 @@ local function let_in(run, target)
   if admitted.runs then targets.use(target) end
   run.scripted = scripted(run, target, admitted)
   local path = target.dir and provider_place(target.dir)
-  if not path then return true end
-  return provider_file.load(run, target, path)
+  local ok, err = true, nil
+  if path then ok, err = provider_file.load(run, target, path) end
+  if ok and hooks_place(target.dir or ".") then ok, err = project_hooks.load(run, target.dir or ".") end
+  return ok, err
 end
 
 -- The model that makes conversations shorter is resolved at once: else a wrong name shows when the window is full. A script may still declare
@@ -468,8 +472,9 @@ return function(args, journal, id)
     local seconds = run.call and run.call.seconds or not run.options.conversation and run.options.timeout
     return not_answered(in_time(seconds, function()
       return cassette.within(run.options, function(tape)
-        if not tape or tape:replays() then return without_model(run, work(run, target, args.input)) end
-        local reply, wrong = without_model(run, work(run, target, args.input))
+        local function answer() return runner.hooked(run, args.input, function(input) return work(run, target, input) end) end
+        if not tape or tape:replays() then return without_model(run, answer()) end
+        local reply, wrong = without_model(run, answer())
         recorded.finish(tape, run, args, reply, wrong)
         return reply, wrong
       end)

@@ -13,6 +13,7 @@ local ask = require "hocket.internal.base.lazy" "hocket.ask"
 local fs = require "hocket.internal.core.fs"
 local facts_of = require "hocket.internal.agents.facts"
 local functions = require "hocket.internal.base.lazy" "hocket.internal.agents.functions"
+local hooks_place = require "hocket.internal.runner.hooks.place"
 local machine_policy = require "hocket.internal.models.machine_policy"
 local script = require "hocket.internal.base.script"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
@@ -274,7 +275,8 @@ function trust.script_beside(found)
   end
 end
 
--- The folders of Lua that agents of the target name: functions of modules beside them, workflows. In order, each once.
+-- The folders of Lua that agents of the target name: functions of modules beside them, workflows; and that of the project's hooks. In
+-- order, each once.
 local function named_folders(found)
   local team, seen = found.agent and agents.team_of(found.agent) or found.plan and found.plan.team or {}, {}
   for _, dir in ipairs(found.plan and found.plan.function_dirs or {}) do seen[dir] = true end
@@ -284,6 +286,8 @@ local function named_folders(found)
     if def.workflow then files[#files + 1] = def.file end
     for _, file in ipairs(files) do seen[file:match "^(.*)/[^/]*$" or "."] = true end
   end
+  local _, of_hooks = hooks_place(found.dir or ".")
+  if of_hooks then seen[of_hooks] = true end
   return sorted_keys(seen)
 end
 

@@ -5,6 +5,8 @@ local declared = require "hocket.internal.agents.declared"
 local fiber = require "hocket.internal.core.fiber"
 local find = require "hocket.internal.agents.find"
 local graph = require "hocket.internal.agents.graph"
+local hooks_check = require "hocket.internal.base.lazy" "hocket.internal.runner.hooks.check"
+local hooks_place = require "hocket.internal.runner.hooks.place"
 local plan_target = require "hocket.internal.base.lazy" "hocket.internal.runner.plan_target"
 local problem = require "hocket.internal.agents.problem"
 local project = require "hocket.internal.agents.project"
@@ -68,7 +70,7 @@ local function compile_problem(path, wrong)
   return problem.new(path, tonumber(line) or 1, 1, "script", message or wrong)
 end
 
-local check_modules
+local check_modules, check_code
 
 -- The text of a script or a module that compiles, with the modules that it requires looked for; false where something is wrong.
 local function look_at(path, root, result, problems)
@@ -87,8 +89,20 @@ local function look_at(path, root, result, problems)
   return text
 end
 
+-- The hooks of the project that a folder belongs to: a run of its agents has them.
+local function check_hooks(dir, result)
+  local path, folder = hooks_place(dir)
+  result.hook_files = result.hook_files or {}
+  if not path or result.hook_files[path] then return end
+  result.hook_files[path] = true
+  local problems = {}
+  local text = check_code(path, folder, result, problems)
+  if text then hooks_check.add(path, text, problems) end
+  table.move(problems, 1, #problems, #result.problems + 1, result.problems)
+end
+
 -- Looks at a file once. Of what lies elsewhere (no root) the modules are not looked for.
-local function check_code(path, root, result, problems)
+function check_code(path, root, result, problems)
   if result.looked[path] == nil then
     result.looked[path] = true -- a circle of modules ends here
     result.looked[path] = look_at(path, root, result, problems)
@@ -169,6 +183,7 @@ local function check_file(path, result)
   local dir, known = path:match "^(.*)/[^/]*$" or ".", declared.new()
   declared.beside(known, dir)
   note_providers(dir, result, known)
+  check_hooks(dir, result)
   local defs, problems, places = agents.read({ path }, { tools = known.tools, format = result.format })
   local _, def = next(defs)
   if def and graph.needs_others(def) then
@@ -247,6 +262,7 @@ local function check_dir(path, result)
   local known, scripts, others = declared.new(), files_of(path)
   declared.beside(known, path)
   note_providers(path, result, known)
+  check_hooks(path, result)
   check_scripts(scripts, path, result, known)
   fiber.rest()
   local dirs, err = find.teams(path)
@@ -272,6 +288,7 @@ function validate.path(path, result)
   elseif path:match "[^/]*$" == skills.FILE then
     check_skill(path:match "^(.*)/[^/]*$" or ".", result)
   elseif script.is(path) then
+    check_hooks(path:match "^(.*)/[^/]*$" or ".", result)
     check_scripts({ path }, path:match "^(.*)/[^/]*$" or ".", result, declared.new())
   elseif not check_plan(path, result) then
     check_file(path, result)

@@ -218,7 +218,9 @@ local function new_fold(self, list, last, how)
   local before, why = store.fold, nil
   local fold = { ids = before and table.move(before.ids, 1, #before.ids, 1, {}) or {}, summary = before and before.summary }
   fold.said = said_in(store, list, last, how.window * SAID * 3)
-  if how.plain and how.window < SUMMED_UP then
+  if how.answer then
+    fold.summary, how.summed_up = how.answer, true
+  elseif how.plain and how.window < SUMMED_UP then
     why = "the window is too small for one"
   elseif how.settings.strategy == "summary" then
     local text
@@ -295,15 +297,26 @@ local function tell(self, how, before, after, messages, note)
   })
 end
 
+-- What the hooks before it say. Returns false where they deny it.
+local function ask_hooks(self, hooks, how, tokens, messages)
+  local said = hooks:ask("before_compaction", hooks:agent() or "", { agent = hooks:agent(), reason = how.reason, tokens = math.floor(tokens),
+    window = how.window, messages = messages }, self.emit)
+  if not said then return true end
+  how.answer, how.asked = said.answer, said.context
+  return not said.deny
+end
+
 --- Makes a session's conversation shorter.
 ---@async
 ---@param self hocket.Session
 ---@param how {reason: "share"|"refused"|"asked", settings: hocket.ContextSettings, window: integer, most: number} most: tokens that it has to have then, at most.
 ---@param tokens_now fun(self: hocket.Session): number, number, number See context.tokens.
+---@return false? denied A hook denies it: the conversation is as it was.
 function compaction.run(self, how, tokens_now)
   local before, fixed, factor = tokens_now(self)
   local list, settings, why = read(self.history), how.settings, nil
-  local messages = #list
+  local messages, hooks = #list, self.asker and self.asker.run and self.asker.run.hooks
+  if hooks and not ask_hooks(self, hooks, how, before, messages) then return false end
   self.emit("compaction_started", { reason = how.reason, tokens = math.floor(before), window = how.window, messages = messages })
   local function tokens() return fixed + tokens_of(list, 1, #list) * factor end
   how.factor, how.fixed = factor, fixed
@@ -322,7 +335,12 @@ function compaction.run(self, how, tokens_now)
     self:give_handles()
   end
   local note = why and "there is no summary: " .. why or tokens() >= whole and "it is as short as it can be" or nil
-  tell(self, how, before, tokens() < whole and tokens_now(self) or before, messages, note)
+  local after = tokens() < whole and tokens_now(self) or before
+  tell(self, how, before, after, messages, note)
+  if hooks then
+    hooks:ask("after_compaction", hooks:agent() or "", { agent = hooks:agent(), reason = how.reason, tokens_before = math.floor(before),
+      tokens_after = math.floor(after), window = how.window }, self.emit)
+  end
 end
 
 return compaction

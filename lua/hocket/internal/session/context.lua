@@ -113,7 +113,8 @@ end
 local function shorten(self, reason, window, most)
   local _, fixed = context.tokens(self)
   if fixed >= most then return too_small(self, window, fixed) end
-  compaction.run(self, { reason = reason, settings = context.settings(self), window = window, most = most }, context.tokens)
+  local went = compaction.run(self, { reason = reason, settings = context.settings(self), window = window, most = most }, context.tokens)
+  if went == false then return true end
   return context.tokens(self) <= most
 end
 

@@ -11,7 +11,7 @@ local system = require "hocket.internal.core.system"
 local truncate = require "hocket.internal.base.truncate"
 
 local permission, loop_detector = require "hocket.permission", lazy "hocket.internal.session.loop_detector"
-local tool_effect = lazy "hocket.internal.session.tool_effect"
+local tool_effect, tool_hooks = lazy "hocket.internal.session.tool_effect", lazy "hocket.internal.session.tool_hooks"
 local handles = lazy "hocket.internal.session.handles"
 local attachments, media = lazy "hocket.internal.session.attachments", lazy "hocket.internal.base.media"
 local long_results, call_order = lazy "hocket.internal.session.long_results", lazy "hocket.internal.session.call_order"
@@ -187,6 +187,34 @@ local function watch(self, one, args, id)
   return self.watched[id]
 end
 
+-- Whether the call is made: as Permissions:check, with what hooks said before.
+local function admit(self, hooks, one, args, as_text)
+  if hooks then return tool_hooks.admit(self, hooks, one, args, as_text) end
+  return self.permissions:check(one, args, self.emit, as_text)
+end
+
+-- Its result as the model reads it, with what was said around it.
+local function framed(self, call, one, text, is_error, list, changed, said)
+  if one.fence and not call.whole then text = fence.result(one.fence, text, is_error) end
+  if list and #list > 0 then text = attachments.take(self, one.name, text, list) end
+  if changed then
+    text = ("The user changed the arguments: %s\n%s"):format(json.encode(changed), text)
+  elseif said and not call.whole then
+    text = tool_hooks.note(said, text)
+  end
+  return text
+end
+
+-- A hook's answer stands for the result, and nothing is run.
+local function answered(self, call, i, said)
+  local text, watched = said.answer, self.watched and self.watched[call:id(i)]
+  if watched then
+    self.watched[call:id(i)] = nil
+    watched:ended(text)
+  end
+  return text
+end
+
 -- Makes a call, so that it has its result. Returns what was wrong with it, where it could not be made.
 local function execute(self, call, i, one, args)
   if not one then
@@ -195,7 +223,9 @@ local function execute(self, call, i, one, args)
     return args
   end
   local watched = self.watch and watch(self, one, args, call:id(i))
-  local allowed, denied, changed = self.permissions:check(one, args, self.emit, call:as_text())
+  local run, context = self.asker and self.asker.run, nil
+  local hooks = run and run.hooks
+  local allowed, denied, changed, said = admit(self, hooks, one, args, call:as_text())
   if not allowed then
     if watched then watched:ended(denied, true) end
     call:tell(i, self.tell, "error: " .. denied, true)
@@ -204,13 +234,19 @@ local function execute(self, call, i, one, args)
   end
   if self.on_call then self.on_call(call, i) end
   if not one.quiet then call:begins(i, self.tell) end
-  local text, is_error, list = run_tool(self, one, changed or args, call:id(i))
-  if one.fence and not call.whole then text = fence.result(one.fence, text, is_error) end
-  if list and #list > 0 then text = attachments.take(self, one.name, text, list) end
-  if changed then text = ("The user changed the arguments: %s\n%s"):format(json.encode(changed), text) end
+  args = changed or said and said.arguments or args
+  local text, is_error, list
+  if said and said.answer ~= nil then
+    text = answered(self, call, i, said)
+  else
+    text, is_error, list = run_tool(self, one, args, call:id(i))
+  end
+  if hooks then text, is_error, context = tool_hooks.after(self, hooks, one, args, text, is_error, said) end
+  text = framed(self, call, one, text, is_error, list, changed, said)
   self.permissions:took_result(one, self.emit)
   if not one.quiet then call:tell(i, self.tell, text, is_error) end
-  call:result(i, call.whole and text or shown(self, text), is_error)
+  text = call.whole and text or shown(self, text)
+  call:result(i, context and not call.whole and text .. "\n" .. context or text, is_error)
 end
 
 -- ---- A call of a script's ---------------------------------------------------------------------------

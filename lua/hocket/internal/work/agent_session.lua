@@ -173,7 +173,7 @@ local SNIPPET = 500
 
 -- What an agent says beside its calls, and what it thinks, is the log of its job, each call progress: whoever gave it
 -- the work can look on.
-local function emitter(step, env)
+local function telling(step, env)
   return function(type, payload)
     local job = step.opts.trigger and step.job
     if job then job:touch() end
@@ -186,6 +186,16 @@ local function emitter(step, env)
       if job then job:log(truncate(payload.content, SNIPPET)) end
     end
     step:emit(type, payload)
+  end
+end
+
+local is_text = { message = true, reasoning = true }
+
+local function emitter(step, env)
+  local tell = telling(step, env)
+  return function(type, payload)
+    local held = is_text[type] and step:holder()
+    if held then held:add(tell, type, payload, true) else tell(type, payload) end
   end
 end
 
@@ -436,6 +446,8 @@ local function prepare(step, extra)
   local emit = emitter(step, env)
   if extra.form then mine = setmetatable(extra.form, { __index = mine }) end
   local on_delta = mine.on_delta or run:delta_sink(def.name, step.op, (def.output or mine.schema) and true)
+  local held = on_delta and step:holder()
+  if held then on_delta = held:behind(on_delta) end
   local served = false
   if def.server_tools then
     entry = entry or scope.permissions(step, nothing, nothing)

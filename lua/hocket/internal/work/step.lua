@@ -38,6 +38,7 @@ local steering = require "hocket.internal.base.lazy" "hocket.internal.run.steeri
 ---@field package live? hocket.Session Its latest session.
 ---@field package fork? table What it has of its caller's conversation (work/fork.lua).
 ---@field package forked? boolean|string Its prompt, where its conversation has just begun with its caller's.
+---@field held? hocket.HeldBack What it writes, until somebody has decided about it.
 ---@field package finished? boolean Whether its own part is over.
 ---@field package over? boolean Whether it has given its work away.
 local Step = {}
@@ -162,6 +163,23 @@ end
 ---@param ... any
 function Step:tell(type, ...)
   self.writer:write(type, ...)
+end
+
+--- Who holds what it writes, until somebody has decided about its answer: its own hooks, those of whoever gave it the work, or those
+--- of the run. nil: nobody.
+---@return hocket.HeldBack?
+function Step:holder()
+  if self.held then return self.held end
+  if not self.above then return self.run.held end
+  return self.opts.given and self.above:holder() or nil
+end
+
+--- Its answer as an event.
+---@param text string
+function Step:say(text)
+  local function tell() self.writer:write("agent_message", "content", text, "display_name", self.def.display_name) end
+  local held = self:holder()
+  if held then held:add(tell, "agent_message", nil, true) else tell() end
 end
 
 --- Somebody that its tool has asked has read what has these labels, and so has its conversation.

@@ -1,0 +1,65 @@
+--- The hooks of a whole run (run/hooks.lua): before its target does anything, and before its answer is given.
+local held_back = require "hocket.internal.models.held_back"
+local system = require "hocket.internal.core.system"
+
+local run_hooks = {}
+
+local function denied(why)
+  return nil, system.error { code = "denied", message = "the run was denied by a hook: " .. why }
+end
+
+local function input_of(input, said)
+  local given = said.arguments
+  for name in pairs(given or {}) do
+    if name ~= "input" then return nil, ("arguments: there is no '%s' (input)"):format(tostring(name)) end
+  end
+  if given then input = given.input end
+  if input ~= nil and type(input) ~= "string" then return nil, "arguments: input: a text is expected" end
+  return said.context and (input and ("%s\n\n%s"):format(input, said.context) or said.context) or input or false
+end
+
+-- The answer as the hooks behind the run leave it.
+local function after(run, hooks, about, reply, err)
+  about.result, about.error = reply and reply.text, not reply and err and { code = err.code, message = err.message } or nil
+  local said = hooks:ask("after_run", about.target, about, function(...) run:emit(...) end)
+  if not said or not said.answer or run.options.conversation then return reply, err end
+  local text = said.answer
+  reply = reply or { finish = "stop", calls = {}, usage = {} }
+  reply.text, reply.value = text, nil
+  return reply, nil, text
+end
+
+-- Texts that agents write are held where a hook may replace the answer. A script's agents are steps on the way.
+local function hold(run, hooks, name)
+  local is_answer = not (run.target and run.target.kind == "script") and not run.options.conversation
+  return is_answer and hooks:has("after_run", name) and held_back.new() or nil
+end
+
+--- Does the work of a run between its hooks.
+---@async
+---@param run hocket.Run
+---@param input string|table|nil
+---@param work fun(input: string|table|nil): hocket.Reply?, hocket.Error?
+---@return hocket.Reply?
+---@return hocket.Error?
+function run_hooks.around(run, input, work)
+  local hooks, name = run.hooks, run.target and run.target.path or "run"
+  local about = { target = name, input = type(input) == "string" and input or nil }
+  local said = hooks:ask("before_run", name, about, function(...) run:emit(...) end)
+  if said and said.deny then return denied(said.deny) end
+  if said and said.answer ~= nil then return { text = said.answer, finish = "stop", calls = {}, usage = {} } end
+  if said and type(input) ~= "table" then
+    local now, wrong = input_of(input, said)
+    if now == nil then return denied(wrong) end
+    input = now or nil
+  end
+  run.held = hold(run, hooks, name)
+  local reply, err = work(input)
+  local instead
+  reply, err, instead = after(run, hooks, about, reply, err)
+  if run.held then run.held:release(instead) end
+  run.held = nil
+  return reply, err
+end
+
+return run_hooks
