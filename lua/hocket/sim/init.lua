@@ -200,6 +200,13 @@ local function with_cache(state, request, reply, cached)
   return copy
 end
 
+-- What is wrong with a request that its reader fails at, without the reader's place in our files.
+local function ill_formed(raised)
+  local kind, name = tostring(raised):match "attempt to %w+ a (%w+) value %(%w+ '([^']+)'%)"
+  local detail = name and (kind == "nil" and ": '%s' is missing" or ": '%s' is a " .. kind):format(name) or ": a value in it has another type"
+  return "the request has not the form of this API" .. detail
+end
+
 local function answer(state, protocol, http)
   local body, err = json.decode(http.body, true)
   if type(body) ~= "table" then
@@ -207,7 +214,7 @@ local function answer(state, protocol, http)
   end
   local ok, request, wrong = pcall(protocol.read, body, http, state.kept)
   if not ok and caught.no_memory(request) then error(request, 0) end
-  if not ok then return error_plan(protocol, 400, "the request has not the form that is expected: " .. tostring(request)) end
+  if not ok then return error_plan(protocol, 400, ill_formed(request)) end
   if not request then return error_plan(protocol, 400, wrong) end
   local refused = refusal(state, protocol, body) or overflow(state, protocol, request)
   if refused then return refused end

@@ -189,6 +189,7 @@ t.test("tools of other kinds: taken where they are the caller's, else passed ove
   respond(s, { input = "x", tools = many, tool_choice = { type = "web_search" } }, 400)
   respond(s, { input = "x", tools = { tools[1], "web_search" } }, 400)
   respond(s, { input = { { type = "odd" } } }, 400)
+  for _, wrong in ipairs { 7, true, "text", json.array { 1 } } do respond(s, { input = "x", text = { format = wrong } }, 400) end
   local chat = s:post("/v1/chat/completions", { model = "guide", messages = { { role = "user", content = "One" } }, tools = { { type = "web_search" } } })
   t.equal(chat.status .. " " .. chat.headers["x-hocket-ignored"], "200 tools[0] (web_search)")
   chat = s:post("/v1/messages", { model = "guide", max_tokens = 100, messages = { { role = "user", content = "One" } },

@@ -102,6 +102,20 @@ for _, era in ipairs { "modern", "legacy" } do
   end)
 end
 
+t.test("a notification of a session that is none has one answer, which says so", function()
+  serve(false, function(url)
+    local _, _, headers = post(url, { jsonrpc = "2.0", id = 1, method = "initialize", params = { protocolVersion = "2025-06-18", capabilities = {}, clientInfo = { name = "x", version = "1" } } })
+    local session = { ["mcp-session-id"] = headers["mcp-session-id"], ["mcp-protocol-version"] = "2025-06-18" }
+    for _, wrong in ipairs { { jsonrpc = "2.0", method = "tools/list", params = "x" }, { jsonrpc = "2.0", method = { 1 } }, { jsonrpc = { 1 }, method = "tools/list" }, { jsonrpc = "2.0", error = 7 } } do
+      local status, told = post(url, wrong, session)
+      t.equal(status, 400, json.encode(wrong))
+      t.equal(told.error.code, type(wrong.params) == "string" and -32602 or -32600)
+    end
+    t.equal(post(url, { jsonrpc = "2.0", method = "notifications/initialized" }, session), 202)
+    t.equal((post(url, { jsonrpc = "2.0", id = 2, method = "tools/list" }, session)), 200)
+  end)
+end)
+
 t.test("who subscribes to an address hears of it, and nobody else", function()
   serve(false, function(url)
     for _, era in ipairs { "legacy", "modern" } do

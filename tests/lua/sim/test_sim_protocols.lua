@@ -221,6 +221,7 @@ t.test("bodies that are no requests are refused, not crashed on", function()
         headers = { ["content-type"] = "application/json", ["anthropic-version"] = "2023-06-01" } })
       t.ok(answer.status == 400 or (path == "/api/chat" and answer.status == 200), path .. " " .. body .. " " .. answer.status)
       t.ok(answer.status == 200 or json.decode(answer.body).error, answer.body)
+      t.equal(answer.body:find("hocket/internal", 1, true), nil)
     end
   end
 end)

@@ -88,7 +88,7 @@ end
 
 function Sink:finish(text, code, is_bad)
   if self.over then return end
-  local status = self.modern and (is_bad and 400 or statuses[code]) or code == codes.parse and 400 or 200
+  local status = self.notified and 400 or self.modern and (is_bad and 400 or statuses[code]) or code == codes.parse and 400 or 200
   local ok, err = end_with(self, text, status)
   if not ok and err.code == "limit" then
     local id = text:match '^{"id":([^,]+),'
@@ -256,8 +256,9 @@ local function take_legacy(self, http, value)
     session.connection:take_value(value, sink)
     return attend(self, http, sink, function() session.connection:gone(sink) end)
   end
-  self.listener:respond(http.id, 202, {}, "")
+  sink.notified = true -- what answers it says what is wrong with it
   session.connection:take_value(value, sink)
+  if not sink.over then self.listener:respond(http.id, 202, {}, "") end
 end
 
 -- ---- Methods ---------------------------------------------------------------------------------------

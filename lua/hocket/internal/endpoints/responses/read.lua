@@ -108,8 +108,8 @@ function read.input(body, goes_on, offered, find_item)
 end
 
 local function read_format(body)
-  local format = (optional(body, "text", "table") or {}).format
-  if format == nil or format == json.null or format.type == "text" then return nil end
+  local format = optional(optional(body, "text", "table") or {}, "format", "table", "text.")
+  if not format or format.type == "text" then return nil end
   if format.type == "json_object" then return '{"type":"object"}', "answer" end
   if format.type ~= "json_schema" or type(format.schema) ~= "table" then wrong("text.format", "'text.format' has to be text, json_object or json_schema with a 'schema'") end
   return json.encode(format.schema), type(format.name) == "string" and format.name or "answer"
