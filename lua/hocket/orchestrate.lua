@@ -40,6 +40,7 @@ local media = lazy "hocket.internal.base.media"
 local pool, pool_caller = lazy "hocket.internal.pool.pool", lazy "hocket.internal.pool.caller"
 local children, fork = lazy "hocket.internal.work.children", lazy "hocket.internal.work.fork"
 local agent_hooks = lazy "hocket.internal.work.agent_hooks"
+local findings = lazy "hocket.internal.session.findings"
 local checks, plan_mode = lazy "hocket.internal.work.check", lazy "hocket.internal.session.plan_mode"
 local contract, partial_result = lazy "hocket.internal.session.contract", lazy "hocket.internal.run.partial_result"
 
@@ -96,7 +97,7 @@ end
 -- Its own session, or its workflow.
 local function alone(step, input)
   if not step.def.workflow then return step:alone(input) end
-  local forbidden = step.run.options.mode and plan_mode.forbids_code(step.run)
+  local forbidden = step.only_reads and "an agent that plans only reads" or step.run.options.mode and plan_mode.forbids_code(step.run)
   if forbidden then return nil, failed { code = "denied", message = ("the workflow '%s' was not run: %s"):format(step.def.name, forbidden) } end
   return call_named.workflow(step, input)
 end
@@ -140,6 +141,32 @@ local function is_labelled(run, real)
   local root = workdir.root(run)
   local path = root and root:path(real)
   return path ~= nil and file_labels.of(root, path) ~= 0
+end
+
+--- Makes a place for what the agent that plans reads, for the agents that carry the plan out. It is the option `findings` of orchestrate.call: with
+--- `only_reads` for the planning one, with `material` (findings that a task names) for the others. See hocket.patterns.planner.
+---@param calls? hocket.Finding[] Of a plan that goes on in another run: what `findings:calls()` gave there.
+---@return hocket.Findings
+function orchestrate.findings(calls)
+  arguments("orchestrate.findings", 1, "table?", calls)
+  return findings.new(calls)
+end
+
+--- Findings of a plan's task in words: which calls they were.
+---@param list? hocket.Finding[]
+---@return string words Empty where there are none.
+function orchestrate.finding_words(list)
+  arguments("orchestrate.finding_words", 1, "table?", list)
+  local words = {}
+  for i, one in ipairs(list or {}) do words[i] = findings.words(one) end
+  return table.concat(words, ", ")
+end
+
+--- What is wrong with the findings that a plan's task has, if anything.
+---@param value any
+---@return string? wrong
+function orchestrate.wrong_findings(value)
+  return findings.wrong(value)
 end
 
 local admission = function() return true end
@@ -528,7 +555,7 @@ local function job_of(def, input, opts)
   if opts.context then opts = checked_context(opts) end
   local step = setmetatable({
     run = run, def = def, op = run:operation(), opts = opts, input = input, above = above, depth = depth, deepest = deepest, within = context.within,
-    allowed = permission.narrow(above and above.allowed, opts.allowed), via = run.observer and run.observer:here(),
+    allowed = permission.narrow(above and above.allowed, opts.allowed), only_reads = opts.only_reads or above and above.only_reads, via = run.observer and run.observer:here(),
   }, Step)
   if opts.fork then
     local taken, why = fork.take(step)
@@ -624,7 +651,7 @@ end
 ---@async
 ---@param def hocket.Agent
 ---@param input hocket.Input
----@param opts? {board?: hocket.Board, document?: hocket.Document, task_ids?: integer[], trigger?: string, tools?: hocket.Tool[], extra_tools?: string[], model?: string, override_model?: string, variables?: table, on_delta?: function, history?: hocket.History, timeout?: number, max_depth?: integer, allowed?: table<string, boolean>, schema?: string, schema_name?: string, budget?: hocket.Budget, fork?: boolean, child_id?: string, context?: table, advisors?: table, router?: table, team?: table, handoff?: hocket.Agent[]|false}
+---@param opts? {board?: hocket.Board, document?: hocket.Document, task_ids?: integer[], trigger?: string, tools?: hocket.Tool[], extra_tools?: string[], model?: string, override_model?: string, variables?: table, on_delta?: function, history?: hocket.History, timeout?: number, max_depth?: integer, allowed?: table<string, boolean>, schema?: string, schema_name?: string, budget?: hocket.Budget, fork?: boolean, child_id?: string, context?: table, advisors?: table, router?: table, team?: table, handoff?: hocket.Agent[]|false, findings?: hocket.Findings, only_reads?: boolean, material?: hocket.Finding[]}
 ---@param begins? fun(step: hocket.Step) Called before the step begins.
 ---@return hocket.Reply?
 ---@return hocket.Error?
@@ -662,7 +689,7 @@ function Step:ask(def, input, trigger, extra)
 end
 
 -- What goes with the work; and what belongs to whoever answers in the end, and not to those before.
-local handed_on = { "model", "variables", "allowed", "board", "document", "task_ids", "extra_tools", "memory", "held", "files" }
+local handed_on = { "model", "variables", "allowed", "board", "document", "task_ids", "extra_tools", "memory", "held", "files", "findings", "material" }
 local handed_to_the_last = { "on_delta", "schema", "schema_name", "closing", "outcome", "judge", "check", "member", "instructions", "settings" }
 
 local function hand_on(names, from, to)

@@ -52,6 +52,7 @@ local tool = {}
 ---@field idempotent? boolean A call that was interrupted by the end of a process may be made again, with the same `ctx.effect_id` as idempotency key.
 ---@field reconcile? fun(args: table, ctx: table, intent: any): any, any Called after an interrupted call: returns its result, as `run` does, or nil if it did not take effect; then it is made.
 ---@field intent? fun(args: table): any In a durable run, called before each call: returns data about the planned effect (a hash of the result, for example), which `reconcile` receives.
+---@field source? fun(args: table): string? For a tool that only reads: a text that stays the same as long as a call would bring the same (a version, a hash). A plan's agents then use what the planner has read with it. nil: nobody knows.
 ---@field recall? fun(args: table, ctx: table, kept: any) In a durable run, called after each call, also in a replay, where `run` is not called: receives the data that `run` passed to `ctx.keep(data)`, to restore the tool's memory.
 
 ---@class hocket.Tool: hocket.ToolSpec A tool that was made.
@@ -73,7 +74,7 @@ local fields = {
   prepare = "function", repair = "function", timeout = "number", quiet = "boolean", fence = "table", effects = "table", taints = "string", says = "string", subject = "string",
   places = "table", kinds = "table", reads = "function", sends_to = "function", max_calls = "number", serial = "boolean", conflicts = "function",
   preview = "function", former = "string",
-  steps = "boolean", idempotent = "boolean", reconcile = "function", intent = "function", recall = "function",
+  steps = "boolean", idempotent = "boolean", reconcile = "function", intent = "function", recall = "function", source = "function",
 }
 
 local bit_of_effect = { read = 1, write = 2, run = 4, send = 8, open = 16, elsewhere = 32, fetch = 64 }
@@ -88,6 +89,8 @@ local function effect_bits(def)
   return bits
 end
 
+local READS = bit_of_effect.read | bit_of_effect.fetch
+
 local function check_fields(def, level)
   if type(def) ~= "table" then
     error(("bad argument #1 to 'tool' (a table expected, got %s)"):format(type(def)), level)
@@ -101,6 +104,9 @@ local function check_fields(def, level)
   end
   for _, key in ipairs { "name", "description", "run" } do
     if def[key] == nil then error(("field '%s' is missing in a tool"):format(key), level) end
+  end
+  if def.source and (not def.effects or effect_bits(def) & ~READS ~= 0) then
+    error(("bad field 'source' of tool '%s' (only a tool that declares to read or fetch, and nothing else, has one)"):format(def.name), level)
   end
   if #def.name > 64 or not def.name:find "^[%w_-]+$" then
     error(("bad tool name '%s' (1 to 64 of A-Z a-z 0-9 _ - expected)"):format(def.name), level)
@@ -150,7 +156,7 @@ function tool.new(def)
     effects = def.effects, effect_bits = effect_bits(def), taints = def.taints and labels.bit(def.taints) and def.taints,
     subject = def.subject, places = def.places, kinds = def.kinds, reads = def.reads, sends_to = def.sends_to, max_calls = def.max_calls, serial = def.serial, conflicts = def.conflicts,
     preview = def.preview, former = def.former,
-    steps = def.steps or false, idempotent = def.idempotent or false, reconcile = def.reconcile, intent = def.intent, recall = def.recall,
+    steps = def.steps or false, idempotent = def.idempotent or false, reconcile = def.reconcile, intent = def.intent, recall = def.recall, source = def.source,
     schema = compiled, check = function(args, text) return compiled:check(args, nil, text) end,
   }
 end

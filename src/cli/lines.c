@@ -519,6 +519,32 @@ static void on_reassigned(const struct about *a)
     add_member(a, "error", DETAIL);
 }
 
+/* Which call of the planner's it is: its tool, its arguments. */
+static void add_finding(const struct about *a)
+{
+    add_member(a, "tool", DETAIL);
+    cli_buf_adds(text_of(a), " ");
+    add_member(a, "arguments", DETAIL);
+}
+
+static void on_finding(const struct about *a)
+{
+    a->line->tone = CLI_DIM;
+    cli_buf_adds(text_of(a), "has what ");
+    add_member(a, "by", DETAIL);
+    cli_buf_adds(text_of(a), " read: ");
+    add_finding(a);
+}
+
+static void on_finding_left_out(const struct about *a)
+{
+    a->line->tone = CLI_DIM;
+    cli_buf_adds(text_of(a), "does not get what was read (");
+    add_member(a, "reason", DETAIL);
+    cli_buf_adds(text_of(a), "): ");
+    add_finding(a);
+}
+
 static void on_handoff(const struct about *a)
 {
     a->line->tone = CLI_DIM;
@@ -625,6 +651,8 @@ void cli_line_of(struct cli_line *out, const struct cli_progress *p, const char 
         { "hook_decided", on_hook },
         { "reassigned", on_reassigned },
         { "handoff", on_handoff },
+        { "finding_reused", on_finding },
+        { "finding_left_out", on_finding_left_out },
         { "run_awaited", on_awaited },
         { "round_started", on_round },
         { "phase_started", on_phase },

@@ -54,16 +54,16 @@ expect team/agents "Should users stay logged in?" "analyst: Half of our users" "
 # The plan of the building is made on one day, saved, and used on the next: with the figures of its README.
 days=$(mktemp -d)
 (
-    cd "$days" || exit 1
+    mkdir "$days/examples" && cp -r "$examples/build" "$days/examples" && cd "$days" || exit 1
     day() {
         env -i PATH=/usr/bin:/bin HOME="$days" LANG=C.UTF-8 HOCKET_MODEL=sim/default HOCKET_TRUST=1 HOCKET_STORE="$days/runs.db" ASAN_OPTIONS="${ASAN_OPTIONS:-}" \
             timeout 60 "$hocket" "$@" </dev/null 2>err
     }
     used() { sed 's/.*"usage":{\([^}]*\)}.*/\1/; s/.*"calls":\([0-9]*\),.*"input":\([0-9]*\),"output":\([0-9]*\),.*/| \1 | \2 | \3 |/'; }
-    day run -q "$examples/build/build.lua" "A garden house for us"
+    day run -q examples/build/build.lua "A garden house for us"
     [ $? = 75 ] && grep -q "For how many people?" err || exit 1
     day answer last q1 four >/dev/null && day resume -q --json last >first && day plan last --save house >/dev/null || exit 1
-    day run -q --json "$examples/build/build.lua" "A garden house for us" >next || exit 1
+    day run -q --json examples/build/build.lua "A garden house for us" >next || exit 1
     for one in first next; do
         figures=$(used <$one)
         grep -qF "day $figures" "$examples/build/README.md" || {

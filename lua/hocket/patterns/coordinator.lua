@@ -54,7 +54,7 @@ local ANEW = "the plan is made anew: tasks stand still, or ran out of time"
 local known_options = {
   team = true, limit = true, execution_mode = true, retries = true, backoff = true, timeouts = true, on_failure = true,
   replan = true, max_replans = true, max_stalls = true, stall = true, board = true, model = true, allowed = true, specialists = true,
-  tools = true, task_limit = true, split_depth = true, on_blocker = true, approve_parts = true,
+  tools = true, task_limit = true, split_depth = true, on_blocker = true, approve_parts = true, findings = true,
 }
 
 -- ---- A round: one plan as jobs ----------------------------------------------------------------------
@@ -118,6 +118,7 @@ local function job_of(state, task, index, sequential)
     tools = state.options.tools and state.options.tools[def.name], closing = closing_tools, outcome = said,
     on_reassigned = function(from, to, err) state.board:reassign(from, state.channel.by_id[task.id].board_id, to, err.message) end,
     judge = function(reply, err) return outcome.of(said, reply, err) end, attempts = (state.options.retries or RETRIES) + 1, alternates = alternates_of(state, task), check = check_of(task),
+    findings = state.findings, material = task.findings,
   })
   if not spec then return nil, step end
   said.step = step
@@ -414,6 +415,13 @@ local function check_options(options)
   end
 end
 
+-- Of a plan that was saved: which calls were made.
+local function saved_findings(value)
+  for _, task in ipairs(value.tasks or {}) do
+    if task.findings then return orchestrate.findings() end
+  end
+end
+
 local plans = 0
 
 local function new_state(value, options)
@@ -425,7 +433,7 @@ local function new_state(value, options)
     run = run, options = options, team = options.team, jobs = broker.shared(), channel = assignments.new(),
     group = ("plan %d"):format(plans), board = options.board or board { limit = room }, task_of = {}, index_of = {},
     replans = 0, max_replans = options.max_replans or MAX_REPLANS, max_stalls = options.max_stalls or MAX_STALLS,
-    replan = options.replan, anew = ANEW, carry_parts = carry_parts, unblock = unblock, count_tasks = parts.count, specialists = options.specialists or names_of(options.team), reserved = {},
+    replan = options.replan, anew = ANEW, carry_parts = carry_parts, unblock = unblock, count_tasks = parts.count, specialists = options.specialists or names_of(options.team), reserved = {}, findings = options.findings or saved_findings(value),
   }
 end
 
@@ -447,6 +455,7 @@ end
 ---@field allowed? table<string, boolean> Names of tools that specialists may use; without it all that they have.
 ---@field tools? table<string, hocket.Tool[]> More tools, by specialist.
 ---@field task_limit? integer Tasks that a new plan may have, and that there may be with parts (20). The plan that is given may have any number.
+---@field findings? hocket.Findings What was read while the plan was made (orchestrate.findings).
 ---@field split_depth? integer How deep specialists with the tool `split_task` may split tasks (2).
 ---@field on_blocker? fun(about: table): hocket.PlanTask[]?, hocket.Error|string? Makes tasks of what blocks one (`about`: task, what, needs, tasks, and wrong(list)), or refuses: nil and why.
 ---@field approve_parts? fun(tasks: hocket.PlanTask[]): boolean?, hocket.Error? Allows a split: true, or nil and an error.

@@ -39,6 +39,7 @@ local QUESTIONS = 3
 ---@field files? string[] Paths that it is about.
 ---@field expected? string The outcome, in a sentence.
 ---@field check? string|hocket.Check What has to hold before it is done: see orchestrate.read_check.
+---@field findings? hocket.Finding[] What its specialist gets of what was read while the plan was made; in a planner's answer their numbers.
 ---@field alternates? string[] Specialists that get it after this one has failed. No planner is asked for these.
 
 ---@class hocket.Plan Either talk (`type` is "conversation"), with a response or questions, or tasks.
@@ -63,13 +64,21 @@ plan.about_checks = [[
 Each task also has `files` (paths that it is about), `expected` (its outcome in one sentence) and `check`: how the program finds out that it is done, one of
 {"command": "make test"} (exit code 0; for specialists with execute_command), {"file": "a path that has to exist"}, {"function": "module.function"} (if the user names one).]]
 
+--- What a planner reads that may look around, below its specialists.
+plan.about_findings = [[
+
+
+Before you plan, look with your tools at what there is; they only read. Each result has a number, [finding 1]. Give each task the numbers of what its specialist
+needs in `findings`: it gets these results with its task, and does not have to look again.]]
+
 --- Makes the JSON Schema of a plan, to send to a model.
 ---@param specialists? string[] Who may get tasks; without it a plan may name anybody.
 ---@param limit? integer The most tasks.
 ---@param most? integer The most characters of a text. A server that enforces the schema would otherwise let a model write on and on.
 ---@param checks? boolean Tasks have files, an expected outcome and a check.
+---@param explores? boolean Tasks have the numbers of findings.
 ---@return table
-function plan.schema(specialists, limit, most, checks)
+function plan.schema(specialists, limit, most, checks, explores)
   local text, any = { type = "string", minLength = 1, maxLength = most }, { type = "string", maxLength = most }
   local task = {
     type = "object", required = { "id", "specialist", "description" },
@@ -80,6 +89,7 @@ function plan.schema(specialists, limit, most, checks)
     },
   }
   if checks then add_outcome(task.properties, any) end
+  if explores then task.properties.findings = { type = "array", items = { type = "integer" }, maxItems = most and 50 or nil } end
   return {
     type = "object", required = { "type" },
     properties = json.object {
@@ -207,6 +217,8 @@ local function check_outcome(task, team, say)
   if task.expected ~= nil and type(task.expected) ~= "string" then say("task '%s': expected: a text is expected", task.id) end
   local wrong = task.check ~= nil and wrong_check(task, team)
   if wrong then say("task '%s': check: %s", task.id, wrong) end
+  local unread = task.findings ~= nil and orchestrate.wrong_findings(task.findings)
+  if unread then say("task '%s': findings: %s", task.id, unread) end
 end
 
 local function check_tasks(tasks, specialists, known, team)
@@ -266,11 +278,14 @@ end
 --- these gives "".
 ---@param task hocket.PlanTask
 ---@param before string
+---@param is_brief? boolean For the specialist, who gets its findings themselves.
 ---@return string
-function plan.outcome_of(task, before)
+function plan.outcome_of(task, before, is_brief)
   local parts = {}
   if task.files and task.files[1] then parts[#parts + 1] = "Files: " .. table.concat(task.files, ", ") end
   if task.expected and task.expected:find "%S" then parts[#parts + 1] = "Expected outcome: " .. task.expected end
+  local read = is_brief and "" or orchestrate.finding_words(task.findings)
+  if read ~= "" then parts[#parts + 1] = "It gets what was read: " .. read end
   local check = task.check ~= nil and orchestrate.read_check(task.check)
   if check then parts[#parts + 1] = "It is done when this check holds: " .. orchestrate.check_words(check) end
   return #parts > 0 and before .. table.concat(parts, before) or ""

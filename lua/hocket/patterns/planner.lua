@@ -10,7 +10,8 @@
 ---                            └───────┼──────── answers ──────┘
 ---                                    └─ plan ─(approval)─> coordinator ──> results, what failed and why
 ---
---- The planner knows what the specialists can do. It has no tools itself. [Plans](hocket.patterns.plan.md) are data, and
+--- The planner knows what the specialists can do. It has no tools itself, unless it explores: then it has those of its
+--- file that only read, and what it reads is there for the specialists. [Plans](hocket.patterns.plan.md) are data, and
 --- [the coordinator](hocket.patterns.coordinator.md) carries them out without a model.
 local agents = require "hocket.agent"
 local answers = require "hocket.patterns.planner.answers"
@@ -36,7 +37,7 @@ local EXCHANGES = 6
 
 local known_options = {
   request = true, history = true, team = true, planner = true, specialists = true, state = true, answers = true,
-  approve_plan = true, specialist = true, direct = true, checks = true, remember = true, plans = true,
+  approve_plan = true, specialist = true, direct = true, checks = true, remember = true, plans = true, explore = true,
 }
 local passed_on = { "limit", "execution_mode", "retries", "backoff", "timeouts", "on_failure", "max_replans", "max_stalls", "stall", "board", "model", "allowed", "tools",
   "task_limit", "split_depth" }
@@ -80,17 +81,40 @@ local function bound_of(self)
 end
 
 local function say(self, text)
+  local more = (self.checks and plan.about_checks or "") .. (self.findings and plan.about_findings or "")
+  local material = self.material
+  self.material = false -- it stands in the conversation from now on
   return orchestrate.call(self.planner, text, {
-    trigger = "plan", history = self.history, allowed = {}, model = self.options.model,
-    schema = self.schema_text, schema_name = "plan", variables = { specialists = describe(self) .. (self.checks and plan.about_checks or ""), task_limit = bound_of(self) and self.task_limit or nil },
+    trigger = "plan", material = self.findings and material or nil, history = self.history, allowed = not self.findings and {} or nil, model = self.options.model,
+    findings = self.findings, only_reads = self.findings ~= nil,
+    schema = self.schema_text, schema_name = "plan", variables = { specialists = describe(self) .. more, task_limit = bound_of(self) and self.task_limit or nil },
   })
+end
+
+-- Which calls the numbers of a task's findings stand for; a task that names none gets those of its files.
+local function named_findings(self, task)
+  local numbers = task.findings
+  if numbers ~= nil and (not self.findings or type(numbers) ~= "table") then return nil, "findings: a list of numbers is expected" end
+  if numbers == nil and self.findings and task.files then numbers = self.findings:about(task.files) end
+  if not numbers or not numbers[1] then return nil end
+  return self.findings:named(numbers)
+end
+
+-- Returns what is wrong with them.
+local function name_findings(self, tasks)
+  for _, task in ipairs(tasks) do
+    local list, wrong = named_findings(self, task)
+    if wrong then return ("- task '%s': %s"):format(task.id, wrong) end
+    task.findings = list
+  end
 end
 
 -- `self.before`: what came of the tasks that were planned before, where this is a plan for what is left.
 local function examine(self, reply)
   local value, wrong = plan.read(reply.text, self.compiled)
   if value and self.before then value = plan.leave_out_done(value, self.before) end
-  if value then wrong = plan.check(value, self.specialists, self.done, self.team) end
+  if value and value.type == "task" then wrong = name_findings(self, value.tasks or {}) end
+  if value and not wrong then wrong = plan.check(value, self.specialists, self.done, self.team) end
   if not wrong and self.wrong and value.type == "task" and value.tasks then wrong = self.wrong(value.tasks) end
   if wrong then return nil, wrong end
   return value
@@ -120,7 +144,7 @@ end
 -- What continues the planning later: plain data that JSON can hold.
 local function state_of(self, request, value)
   local draft = self.draft
-  return { request = request, messages = json.array(self.history:messages()), plan = value, approve_plan = self.approve_plan or nil,
+  return { findings = self.findings and self.findings:calls() or nil, request = request, messages = json.array(self.history:messages()), plan = value, approve_plan = self.approve_plan or nil,
     draft = draft and { name = draft.name, request = draft.request, same = draft.same }, assumed = is_assuming(self) and json.array(self.assumed) or nil }
 end
 
@@ -173,11 +197,24 @@ local function plan_anew(self, request)
   return make_plan(self, table.concat(parts, "\n\n"))
 end
 
+-- What was read for all tasks of a plan, each once.
+local function findings_in(value)
+  local list, seen = {}, {}
+  for _, task in ipairs(value.tasks or {}) do
+    for _, one in ipairs(task.findings or {}) do
+      local key = orchestrate.finding_words { one }
+      if not seen[key] then list[#list + 1], seen[key] = one, true end
+    end
+  end
+  return #list > 0 and list or nil
+end
+
 -- A saved plan for the same request stands in the conversation as the planner's answer, so that the planner can change it later.
 local function take_draft(self, request)
   assert(self.history:add { role = "user", text = request })
   assert(self.history:add { role = "assistant", text = json.encode(self.draft.plan) })
   self.approve_plan = self.approve_plan or self.draft.approve_plan
+  self.material = findings_in(self.draft.plan)
   return self.draft.plan
 end
 
@@ -192,7 +229,7 @@ local function revised(self, request, said, keeps)
   if self.draft and self.draft.same then
     self.draft = nil
     if said:lower():find "^%s*new%s*$" then
-      self.history = without_draft(self.history)
+      self.history, self.material = without_draft(self.history), nil
       return plan_anew(self, request)
     end
   end
@@ -315,7 +352,7 @@ local function approve_parts(list)
 end
 
 local function carry_out(self, value)
-  local options = { approve_parts = self.approve_plan and approve_parts or nil, on_blocker = self.history and on_blocker(self) or nil, team = self.team, specialists = self.specialists, replan = self.history and replan(self) or nil }
+  local options = { findings = self.findings, approve_parts = self.approve_plan and approve_parts or nil, on_blocker = self.history and on_blocker(self) or nil, team = self.team, specialists = self.specialists, replan = self.history and replan(self) or nil }
   for _, name in ipairs(passed_on) do options[name] = self.options[name] end
   options.on_failure, options.task_limit = options.on_failure or self.planner.on_failure, self.task_limit
   local reply, err = coordinator.run(value, options)
@@ -410,6 +447,9 @@ local function new(options)
   self.remembers = options.remember ~= false
   self.checks = options.checks
   if self.checks == nil then self.checks = lead.checks or nil end
+  local explores = options.explore
+  if explores == nil then explores = lead.explore end
+  self.findings = explores and orchestrate.findings(options.state and options.state.findings) or nil
   self.task_limit = options.task_limit or lead.task_limit or plan.TASK_LIMIT
   self.approve_plan = options.approve_plan
   if self.approve_plan == nil and options.state then self.approve_plan = options.state.approve_plan end
@@ -486,6 +526,7 @@ end
 ---@field state? table Of a result with the finish "questions" or "approval": continues there.
 ---@field answers? string To the questions of that result, or "yes" to its plan.
 ---@field checks? boolean Tasks get files, an expected outcome and a check. The planner's file has this key as well.
+---@field explore? boolean The planner has those of its tools that only read; what it reads is there for the specialists. The planner's file has this key as well.
 ---@field remember? boolean With `false` the user's answers to questions are neither kept nor used later.
 ---@field plans? string The folder of saved plans.
 
@@ -502,7 +543,7 @@ function planner.run(options)
   if options.direct or options.specialist then return forced(self, request) end
   local missing = find_missing(self)
   if missing then return nil, missing end
-  self.compiled, self.schema_text = plan.compile(self.specialists, self.task_limit), json.encode(plan.schema(self.specialists, self.task_limit, bound_of(self), self.checks))
+  self.compiled, self.schema_text = plan.compile(self.specialists, self.task_limit), json.encode(plan.schema(self.specialists, self.task_limit, bound_of(self), self.checks, self.findings ~= nil))
   self.history = history_of(options.state and options.state.messages or messages_of(options.history))
   local value, err, verdict = plan_of(self, request)
   if not value then return nil, err end

@@ -69,6 +69,7 @@ end
 local for_plans = {
   document = { facilitator = true }, task_limit = { facilitator = true, planner = true },
   approve_plan = { facilitator = true, planner = true }, on_failure = { planner = true },
+  explore = { planner = true },
 }
 
 local function may_plan(def)

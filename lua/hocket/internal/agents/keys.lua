@@ -201,6 +201,7 @@ local groups = {
     { name = "until", kind = later(goal_key), doc = "when its work is done: the runtime checks it after each answer, and the agent goes on until it holds" },
     { name = "on_failure", kind = kinds.word { "skip", "continue", "abort", "replan" }, default_text = "skip", doc = "what happens to tasks that depend on a failed one" },
     { name = "checks", kind = kinds.boolean, default = false, doc = "a planner gives each task files, an expected outcome and a check, which the runtime makes" },
+    { name = "explore", kind = kinds.boolean, default = false, doc = "a planner has those of its tools that only read; what it reads is there for the specialists of its plan" },
     { name = "approve_plan", kind = kinds.boolean, default = false, doc = "a person has to approve the plan before it is carried out" },
   },
   { title = "Limits and permissions",

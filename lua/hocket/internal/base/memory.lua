@@ -34,7 +34,7 @@ local function push(lists, key, item)
 end
 
 -- What a call would do is what it would do now; files are written anew, into the folder as it is now.
-local anew = { preview = true, intent = true, fs = true, trust = true }
+local anew = { preview = true, intent = true, fs = true, trust = true, source_now = true }
 
 -- A model that did not answer may do so now, and so may what has raised.
 local function is_worth(name, outcome)

@@ -37,6 +37,15 @@ local function moves_along(one, free)
   return one.steps and (is_among(free, one) or one.set ~= nil and tool.is_own(one.set))
 end
 
+--- Whether a tool only reads, by its own word, or shows what comes with hocket or with the project.
+---@param one hocket.Tool
+---@return boolean
+function plan_mode.reads(one)
+  local bits = one.effect_bits
+  if bits and bits ~= 0 then return bits & ~READS == 0 end
+  return shows[one.name] == true and one.set ~= nil and tool.is_own(one.set)
+end
+
 --- What keeps a tool from being called now; nil: nothing does.
 ---@param run hocket.Run
 ---@param one hocket.Tool
@@ -44,12 +53,10 @@ end
 ---@return string? reason
 function plan_mode.forbids(run, one, free)
   if not plan_mode.is_on(run) then return nil end
+  if plan_mode.reads(one) then return nil end
   local bits = one.effect_bits
-  if bits and bits ~= 0 then
-    if bits & ~READS == 0 then return nil end
-    return "plan mode only reads, until a person agrees to the plan"
-  end
-  if moves_along(one, free) or shows[one.name] and one.set and tool.is_own(one.set) then return nil end
+  if bits and bits ~= 0 then return "plan mode only reads, until a person agrees to the plan" end
+  if moves_along(one, free) then return nil end
   return "plan mode only reads, and nothing says that this tool does"
 end
 

@@ -6,6 +6,7 @@ local fence = require "hocket.fence"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local json = require "hocket.json"
+local labels = require "hocket.internal.base.labels"
 local lazy = require "hocket.internal.base.lazy"
 local system = require "hocket.internal.core.system"
 local truncate = require "hocket.internal.base.truncate"
@@ -154,9 +155,10 @@ end
 local function ignore() end
 
 -- Runs a tool's function. What it raises goes to the model, and is a warning; a cancel goes on.
-local function run_unwatched(self, one, args, id, watched)
+local function run_unwatched(self, one, args, id, watched, more)
   local context = setmetatable({ call_id = id, session = self, onlooker = watched or false, mark = mark_of(self, one), keep = ignore,
     may_go_on = one.sends_to and go_on_of(self, one) }, self.calls.context)
+  if more then more(context) end
   local ok, value, err, list
   if one.timeout then
     ok, value, err = pcall(flow.timeout, one.timeout, function() return invoke(self, one, args, context) end)
@@ -170,14 +172,48 @@ local function run_unwatched(self, one, args, id, watched)
   return ("error: the tool failed: %s"):format(message_of(value)), true
 end
 
+-- The same where a plan's findings are made, or used: notes which labels this result has, and how much of it the tool itself has read.
+local function run_noted(self, one, args, id, watched)
+  return function(marks)
+    local made
+    local text, is_error, list = run_unwatched(self, one, args, id, watched, marks and function(context)
+      local mark = context.mark
+      context.mark = function(label)
+        marks.bits = marks.bits | (math.type(label) == "integer" and label or labels.bit(label))
+        mark(label)
+      end
+      made = context
+    end)
+    if made then marks.bare = made.bare end
+    return text, is_error, list
+  end
+end
+
 local function run_tool(self, one, args, id)
-  local watched = self.watched and self.watched[id]
-  local text, is_error, list = run_unwatched(self, one, args, id, watched)
+  local watched, found = self.watched and self.watched[id], one.source and self.findings
+  local text, is_error, list, note
+  if found then
+    text, is_error, list, note = found:call(self, one, args, run_noted(self, one, args, id, watched))
+  else
+    text, is_error, list = run_unwatched(self, one, args, id, watched)
+  end
   if watched then
     self.watched[id] = nil
     watched:ended(text, is_error)
   end
-  return text, is_error, list
+  return text, is_error, list, note
+end
+
+--- Makes a call that reads, for hocket: its tool takes no note of it, and no event tells of it.
+---@async
+---@param self hocket.Session
+---@param one hocket.Tool
+---@param args table
+---@return string text
+---@return boolean? is_error
+function tool_calls.look(self, one, args)
+  self.calls = self.calls or tool_calls.new(self)
+  return run_unwatched(self, one, args, "look", false, function(context) context.looks = true end)
 end
 
 -- Whoever looks on learns of a call before it is decided about.
@@ -235,17 +271,17 @@ local function execute(self, call, i, one, args)
   if self.on_call then self.on_call(call, i) end
   if not one.quiet then call:begins(i, self.tell) end
   args = changed or said and said.arguments or args
-  local text, is_error, list
+  local text, is_error, list, note
   if said and said.answer ~= nil then
     text = answered(self, call, i, said)
   else
-    text, is_error, list = run_tool(self, one, args, call:id(i))
+    text, is_error, list, note = run_tool(self, one, args, call:id(i))
   end
   if hooks then text, is_error, context = tool_hooks.after(self, hooks, one, args, text, is_error, said) end
   text = framed(self, call, one, text, is_error, list, changed, said)
   self.permissions:took_result(one, self.emit)
   if not one.quiet then call:tell(i, self.tell, text, is_error) end
-  text = call.whole and text or shown(self, text)
+  text = (call.whole and text or shown(self, text)) .. (note or "")
   call:result(i, context and not call.whole and text .. "\n" .. context or text, is_error)
 end
 

@@ -11,6 +11,7 @@ local instructions = require "hocket.internal.base.lazy" "hocket.internal.tools.
 local look = require "hocket.internal.tools.file_look"
 local open = require "hocket.internal.tools.open"
 local schemas = require "hocket.internal.tools.file_schemas"
+local system = require "hocket.internal.core.system"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
 local tool = require "hocket.tool"
 local workdir = require "hocket.internal.run.workdir"
@@ -180,10 +181,11 @@ local function paths_of(kind, args)
   return list
 end
 
--- What the project says of a place stands behind the first result from there.
-local function with_instructions(space, kind, args, value)
+-- What the project says of a place stands behind the first result from there. `ctx.bare`: the bytes before it.
+local function with_instructions(space, kind, args, value, ctx)
   if not kind.instructed or not space.env.instructed or type(value) ~= "string" then return value end
   local text = instructions.below(space.env, space, paths_of(kind, args))
+  if text then ctx.bare = #value end
   return text and value .. text or value
 end
 
@@ -191,9 +193,15 @@ end
 local function run_kind(space, kind, fn, args, ctx, intent)
   local is_session = ctx and ctx.session
   if is_session and not kind.places then take_labels(space, kind, args, ctx) end
+  local before = is_session and ctx.looks and space.seen
+  if before then space.seen = setmetatable({}, { __index = before }) end -- hocket itself looks: that is no reading of the agent's
   local value, err = fn(space, args, intent)
+  if before then
+    space.seen = before
+    return value, err
+  end
   if is_session and kind.places and value then give_labels(space, args, ctx) end
-  return is_session and with_instructions(space, kind, args, value) or value, err
+  return is_session and with_instructions(space, kind, args, value, ctx) or value, err
 end
 
 -- What the space knows of the files of a call; false: nothing.
@@ -211,15 +219,63 @@ end
 -- In a run that is kept a call is not made again, but what is known of its files has to be known.
 local function run_kept(space, kind, fn, args, ctx, intent)
   local value, err = run_kind(space, kind, fn, args, ctx, intent)
-  if ctx then ctx.keep { seen = seen_of(space, kind, args), changed = kind.places and value and true or false, told = told_of(space) } end
+  if ctx then ctx.keep { bare = ctx.bare, seen = not ctx.looks and seen_of(space, kind, args) or {}, changed = kind.places and value and true or false, told = told_of(space) } end
   return value, err
 end
 
 local function recall(space, args, ctx, kept)
   if not kept then return end
+  ctx.bare = kept.bare
   for path, seen in pairs(kept.seen) do space.seen[path] = seen or nil end
   for _, real in ipairs(kept.told or {}) do space.told[real] = true end
   if kept.changed then give_labels(space, args, ctx) end
+end
+
+-- ---- What a call reads from ---------------------------------------------------------------------------
+
+--- Files that a search is compared by; with more of them nobody knows whether they are unchanged.
+local COMPARED = 20000
+
+local function hash_of(space, path)
+  local got, err = space.root:read(path, { raw = true })
+  return got and system.digest(got.bytes) or err.code
+end
+
+local function of_files(name)
+  return function(space, args)
+    local value, list = args[name], {}
+    for i, path in ipairs(type(value) == "table" and value or { value }) do list[i] = path .. "=" .. hash_of(space, path) end
+    return table.concat(list, "\n")
+  end
+end
+
+local function of_folder(space, args)
+  local entries = space.root:list(args.path or ".")
+  if not entries then return nil end
+  local lines = {}
+  for i, entry in ipairs(entries) do lines[i] = ("%s %s %d"):format(entry.name, entry.kind, entry.size) end
+  table.sort(lines)
+  return table.concat(lines, "\n")
+end
+
+-- Of a search: which files it looks at, with their sizes and times.
+local function of_tree(space, args)
+  local found, stats = space.root:search { path = args.path or ".", glob = args.glob or "**", all = args.include_ignored, max_results = COMPARED }
+  if not found or stats.full or stats.timed_out then return nil end
+  local lines = {}
+  for path in found:gmatch "[^\n]+" do
+    local info = space.root:info(path)
+    lines[#lines + 1] = info and ("%s %d %.3f"):format(path, info.size, info.modified) or path
+  end
+  return table.concat(lines, "\n")
+end
+
+-- An agent with the project's instructions reads those of a place with the first file from there, which only a call brings.
+local function source_for(space, kind)
+  return function(args, is_reader)
+    if kind.instructed and space.env.instructed and not is_reader then return nil end
+    return kind.source(space, args)
+  end
 end
 
 local function touches(paths, changes)
@@ -245,10 +301,10 @@ end
 
 local kinds = {
   view_image = { run = view_image, effects = { "read" }, paths = { "path" }, reads = { "path" }, conflicts = touches({ "path" }) },
-  search_files = { run = look.search_files, effects = { "read" }, paths = { "path" }, reads = { "path" }, subject = "path" },
-  read_file = { run = read_file, instructed = true, effects = { "read" }, paths = { "path" }, reads = { "path" }, conflicts = touches({ "path" }) },
-  read_files = { run = read_files, instructed = true, effects = { "read" }, paths = { "paths" }, reads = { "paths" }, subject = "paths" },
-  list_directory = { run = look.list_directory, effects = { "read" }, paths = { "path" } },
+  search_files = { run = look.search_files, source = of_tree, effects = { "read" }, paths = { "path" }, reads = { "path" }, subject = "path" },
+  read_file = { run = read_file, source = of_files "path", instructed = true, effects = { "read" }, paths = { "path" }, reads = { "path" }, conflicts = touches({ "path" }) },
+  read_files = { run = read_files, source = of_files "paths", instructed = true, effects = { "read" }, paths = { "paths" }, reads = { "paths" }, subject = "paths" },
+  list_directory = { run = look.list_directory, source = of_folder, effects = { "read" }, paths = { "path" } },
   get_file_info = { run = look.get_file_info, effects = { "read" }, paths = { "path" } },
   write_file = { instructed = true, effects = { "write" }, paths = { "path" }, places = path_only, conflicts = touches({ "path" }, true) },
   edit_file = { instructed = true, effects = { "write" }, paths = { "path" }, reads = { "path" }, places = path_only, conflicts = touches({ "path" }, true) },
@@ -277,6 +333,7 @@ function file.make(name, env)
     run = function(args, ctx) return run_kept(space, kind, kind.run, args, ctx) end,
     intent = kind.intent and function(args) return kind.intent(space, args) end,
     reconcile = kind.reconcile and function(args, ctx, intent) return run_kept(space, kind, kind.reconcile, args, ctx, intent) end,
+    source = kind.source and source_for(space, kind),
     recall = function(args, ctx, kept) recall(space, args, ctx, kept) end,
   }
 end

@@ -23,6 +23,7 @@ local truncate = lazy "hocket.internal.base.truncate"
 local checks = lazy "hocket.internal.work.check"
 local children, fork = lazy "hocket.internal.work.children", lazy "hocket.internal.work.fork"
 local plan_mode = lazy "hocket.internal.session.plan_mode"
+local tool_calls = lazy "hocket.internal.session.tool_calls"
 local contract, fence = lazy "hocket.internal.session.contract", lazy "hocket.fence"
 
 local agent_session = {}
@@ -281,6 +282,15 @@ local function promise(step, spec, emit)
   return kept
 end
 
+-- Of an agent that plans.
+local function readers(tools)
+  local list = {}
+  for _, one in ipairs(tools) do
+    if plan_mode.reads(one) then list[#list + 1] = one end
+  end
+  return list
+end
+
 -- Gives a session its tools, with the permissions that their calls need and what they know of the agent; `free` are a
 -- pattern's, which move its `picture` along, or those of two (`both`). Returns what tools know, and the permissions.
 local function equip(step, facts, free, both, picture)
@@ -292,6 +302,7 @@ local function equip(step, facts, free, both, picture)
   local tools, err = tools_of(facts, step, free, both, env)
   if not tools then return nil, err end
   if env.asks_again then children.keep(step) end
+  if step.only_reads then tools = readers(tools) end
   local known = step.run.alike[step.def]
   local permissions = scope.permissions(step, tools, free, known and known.toolset)
   local wrong = permissions:misfit()
@@ -391,11 +402,15 @@ end
 -- Getting something from elsewhere.
 local FETCHES = 64
 
+-- The ones that get something and do nothing.
+local gets = { web_search = true, web_fetch = true, file_search = true }
+
 -- The provider's tools that rules and callers let it have. Their calls never come by here, so a tool is let in whole or not.
 local function server_tools_of(step, permissions)
   local list = {}
   for _, one in ipairs(step.def.server_tools) do
     local ok, reason = not step.allowed or step.allowed[one.name] or false, "it was not granted by the caller"
+    if ok and step.only_reads and not gets[one.name] then ok, reason = false, "an agent that plans only reads" end
     if ok then ok, reason = permissions:may_go_on({ name = one.name, effect_bits = FETCHES }, nothing, true) end
     if ok then list[#list + 1] = one else step:emit("tool_denied", { tool = one.name, reason = reason }) end
   end
@@ -481,6 +496,7 @@ local function prepare(step, extra)
   }
   if step.checking then step.checking.session = made end
   step.live = made
+  if opts.findings and not run.hooks then made.findings = opts.only_reads and opts.findings:reader() or opts.findings:user() end
   return made, kept, is_alike
 end
 
@@ -516,6 +532,7 @@ function agent_session.answer(step, input, extra)
     input = fork.input(step, input, step.forked, one)
     step.forked = nil
   end
+  if step.opts.material and one.findings and step:is_last() then input = one.findings:put_before(one, step.opts.material, input, tool_calls.look) end
   local reply, err = one:send(input, step.opts.files)
   if err and err.model then err.agent = err.agent or step.def.name end
   if step.checking then reply, err = step.checking:settle(reply, err) end

@@ -96,7 +96,7 @@ end
 function Channel:brief(task, job, closing)
   local parts = { task.description }
   if task.context and task.context ~= "" then parts[#parts + 1] = "Context: " .. task.context end
-  local outcome = plan.outcome_of(task, "\n\n")
+  local outcome = plan.outcome_of(task, "\n\n", true)
   if outcome ~= "" then parts[#parts + 1] = outcome:sub(3) end
   local before = {}
   for i, id in ipairs(task.depends_on or {}) do before[i] = dependency(self.by_id[id]) end

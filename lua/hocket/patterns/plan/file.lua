@@ -25,6 +25,7 @@ file.LIMIT = 64 * 1024
 local fields = {
   { "owner", "specialist" }, { "after", "depends_on", list = true }, { "files", "files", list = true }, { "expected", "expected" },
   { "check", "check", any = true }, { "context", "context" }, { "active_form", "active_form" }, { "alternates", "alternates", list = true },
+  { "findings", "findings", any = true },
 }
 local by_name = {}
 for _, one in ipairs(fields) do by_name[one[1]] = one end
