@@ -121,6 +121,21 @@ function orchestrate.read_check(value)
   return checks.read(value)
 end
 
+--- The same for the goal of a loop: also `{judge = "critic"}`, and no function.
+---@param value any
+---@return hocket.Check? check
+---@return string? wrong
+---@internal
+function orchestrate.read_goal(value)
+  if type(value) == "table" and value.judge ~= nil then
+    local name = next(value)
+    if name ~= "judge" or next(value, name) ~= nil or type(value.judge) ~= "string" then return nil, "judge: the name of an agent is expected, and nothing else" end
+    return value
+  end
+  if type(value) == "table" and value["function"] ~= nil then return nil, "for a function give 'done'" end
+  return checks.read(value)
+end
+
 --- The Markdown and YAML files of a folder, in order; none where there is no such folder. A run that continues has the ones that it began with.
 ---@async
 ---@param folder string
@@ -360,6 +375,7 @@ local function work(step)
   end
   scope.inherit(step)
   if step.opts.compact then return step:compact() end
+  if step.opts.verify then return step:verify() end
   local around, seconds = step.around, step.opts.timeout or step.def.timeout
   local fn, more = around and answer or alone, around or step.input
   if step.def.pool and pool.takes(step) then fn = elsewhere end
@@ -661,6 +677,25 @@ function orchestrate.call(def, input, opts, begins)
   arguments("orchestrate.call", 3, "table?", opts)
   arguments("orchestrate.call", 4, "function?", begins)
   return call_of(def, input, opts, begins)
+end
+
+--- Makes a check of a text, as `until` of an agent does, with the tools and rules of an agent. Its own model is not asked.
+---@async
+---@param def hocket.Agent
+---@param check hocket.Check
+---@param text string
+---@param request string What was to be done, for a judge.
+---@return boolean? holds nil: the check could not be made.
+---@return string|hocket.Error|nil why
+---@internal
+function orchestrate.check(def, check, text, request)
+  local spec, step = job_of(def, request, { check = check, verify = text, trigger = "until" })
+  if not spec then return nil, failed(step) end
+  local reply, err = broker.shared():call(spec)
+  if not reply then return nil, err end
+  local why, final = step.checking:why()
+  if final then return nil, failed { code = "denied", message = ("the check could not be made (%s): %s"):format(checks.words(check), why) } end
+  return why == nil, why
 end
 
 -- ---- What an agent at work can ask of others ------------------------------------------------------

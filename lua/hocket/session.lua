@@ -530,11 +530,17 @@ function Session:give_handles()
   self.request = session.request(self.spec, self.tools)
 end
 
+--- Makes what a first turn would make: for calls of tools that come before one.
+---@internal
+function Session:wake()
+  if self.asker then self.asker:here() else wake_up(self) end
+end
+
 --- Shortens the conversation, as happens when the model's window is nearly full: a summary replaces old results and turns, which the
 --- model can still read.
 ---@async
 function Session:compact()
-  if self.asker then self.asker:here() else wake_up(self) end
+  self:wake()
   context.compact(self)
 end
 

@@ -38,7 +38,8 @@ require "hocket.internal.runner.builtins"
 
 local workflow = {}
 
-local words = require "hocket.internal.tools.workflow_words"(flow, system.error)
+local check_goal
+local words = require "hocket.internal.tools.workflow_words"(flow, system.error, function(goal, value) return check_goal(goal, value) end)
 local check_fields = words.check_fields
 
 local function failure(code, message, ...)
@@ -223,6 +224,24 @@ function workflow.ask_again(id, input)
   return answer_of(orchestrate.ask_again(id, as_text(input)))
 end
 
+-- ---- Goals ------------------------------------------------------------------------------------------
+
+-- The agent whose call a goal's command is: with this one tool, in the team of the workflow, so that a judge is found.
+local function checker(goal)
+  local team = {}
+  if goal.judge then team[goal.judge] = find_named(goal.judge) end
+  return agents.load { name = "goal", prompt = "You check.", tools = goal.command and { "execute_command" } or nil, team = team }
+end
+
+-- Whether the goal of a loop holds: true; false and what is missing; nil and an error.
+function check_goal(goal, value)
+  local spec, wrong = orchestrate.read_goal(goal)
+  if not spec then error(("bad field 'goal' of 'loop' (%s)"):format(wrong), 0) end
+  local context = fiber.context()
+  local self = context and context.workflow
+  return orchestrate.check(checker(spec), spec, as_text(value), self and self.description or "The goal of the loop")
+end
+
 -- ---- Side by side -----------------------------------------------------------------------------------
 
 --- Calls fn(item, index) for each item, at most `limit` (64) at once, and waits for all. The first that raises ends the others.
@@ -269,11 +288,13 @@ function workflow.race(list)
   return words.race(list)
 end
 
---- Calls `step(round, value)` until `done(value, round)` is true, at most `max` (10) times; `value` is what the round before returned.
+--- Calls `step(round, value, missing)` until `done(value, round)` is true or the `goal` holds, at most `max` (10) times; `value` is what the round
+--- before returned, `missing` what its goal lacked. A goal is a check as `until` of an agent has: a command, `{command =}`, `{file =}`, `{schema =}` or
+--- `{judge = "critic"}`. The loop ends where a goal gives the same result `same` (3) times in a row.
 ---@async
----@param spec {step: (fun(round: integer, value: any): any, any), done: (fun(value: any, round: integer): boolean), max?: integer}
+---@param spec {step: (fun(round: integer, value: any, missing: string?): any, any), done?: (fun(value: any, round: integer): boolean), goal?: string|table, max?: integer, same?: integer}
 ---@return any value
----@return integer|hocket.Error rounds How many it took; with nil the error: of a step, or "limit" with the last value as `partial` where none was good.
+---@return integer|hocket.Error rounds How many it took; with nil the error: of a step, "limit" or "state" with the last value as `partial` where none was good.
 function workflow.loop(spec)
   return words.loop(spec)
 end

@@ -84,6 +84,50 @@ id=$(hocket runs --state cut-off --json | sed -n 's/.*"id":"\([0-9A-Z]*\)".*/\1/
 run hocket resume "$id"; expect 0; has out "1+2+3+4+5+6"
 same "$(tr '\n' ' ' <notes.txt)" "1 2 3 3 4 5 6 "
 
+# The same side by side, killed while the last of four waits: who has ended is not called again, and the script sees the order in which they ended.
+rm -f notes.txt go
+cat >side.lua <<'LUA'
+local hocket = require "hocket"
+hocket.tool.set("note", function()
+  return hocket.tool { name = "note", description = "d", effects = { "write" }, idempotent = true, parameters = { type = "object", properties = { n = { type = "integer" } } },
+    run = function(args)
+      hocket.flow.sleep((5 - args.n) * 0.15)
+      if args.n == 1 and not io.open "go" then hocket.flow.sleep(600) end
+      local f = assert(io.open("notes.txt", "a"))
+      f:write(args.n, "\n")
+      f:close()
+      return tostring(args.n)
+    end }
+end)
+local one = hocket.agent { name = "one", prompt = "x", tools = { "lua", "note" } }
+return assert(hocket.run(one, "go"))
+LUA
+cat >sim.lua <<'LUA'
+local code = [[
+local order = {}
+map({ 1, 2, 3, 4 }, function(n)
+  local text = tools.note { n = n }
+  order[#order + 1] = text
+end)
+local last = tools.note { n = 4 }
+return table.concat(order, ">") .. ">" .. last]]
+return function(request)
+  local last = request.messages[#request.messages]
+  if last.role == "tool" then return last.text end
+  return { calls = { { name = "lua", arguments = { code = code } } } }
+end
+LUA
+"$HOCKET" run -q --model sim --approve note=allow side.lua >out 2>err & victim=$!
+until_true grep -qsx 2 notes.txt
+sleep 0.5
+kill -9 $victim
+wait $victim 2>/dev/null
+: >go
+id=$(hocket runs --state cut-off --json | sed -n 's/.*"id":"\([0-9A-Z]*\)".*/\1/p' | head -n 1)
+run hocket resume "$id"; expect 0; has out "4>3>2>1>4"
+same "$(tr '\n' ' ' <notes.txt)" "4 3 2 1 4 "
+run hocket replay "$id"; expect 0; has err "all as they were told"
+
 # A call in a return statement leaves no frame of the script: its file is named all the same, kept or not.
 echo 'return require("hocket").run(nil)' >tail.lua
 for kept in "" "--store off"; do

@@ -81,6 +81,8 @@ local scripts = {
   { "race", [[return (race { function() return ask "a" end, function() return ask "b" end })]] },
   { "loop that is never done", [[loop { max = 4, step = function() return ask "x" end, done = function() return false end } return "x"]] },
   { "loop without max", [[loop { step = function() return ask "x" end, done = function() return false end } return "x"]] },
+  { "asked again", [[agent { prompt = "You work.", input = "x", id = "a" } return workflow.ask_again("a", "y")]] },
+  { "loop with a judge", [[loop { max = 3, step = function() return ask "x" end, goal = { judge = "judge" } } return "x"]] },
   { "for of numbers", [[for i = 1, 3 do ask("x" .. i) end return "x"]] },
   { "for backwards", [[for _ = 5, 1, -2 do ask "x" end return "x"]] },
   { "for over the input", [[for _, x in ipairs(input.list) do ask(x) end return "x"]] },
@@ -104,6 +106,20 @@ local scripts = {
   { "a list under another name", [[local names = input.list return map(names, function(x) return ask(x) end)]] },
   { "short circuits", [[return input.deep and ask "a" and ask "b" or ask "c"]] },
 }
+
+t.test("which agents reach which hosts is said", function()
+  local dir <close> = t.dir()
+  dir:write("agents/reader.md", "---\nname: reader\nmodel: sim/x\ntools: [web_fetch, read_file]\nserver_tools: [web_search]\n---\nYou read.")
+  dir:write("agents/asker.md", "---\nname: asker\nmodel: sim/x\nmcp: {docs: {url: 'https://user:pw@docs.example.org/mcp'}}\n---\nYou ask.")
+  dir:write("agents/shut.md", "---\nname: shut\nmodel: sim/x\ntools: [web_fetch]\napprove: {deny: [web_fetch]}\n---\nYou do not fetch.")
+  local file = dir:write("workflows/w.lua", [[local w = require "hocket.workflow"
+return w { description = "d", run = function() w.agent { "reader", input = "x" } w.agent { "asker", input = "x" } return w.agent { "shut", input = "x" } end }]])
+  local text = workflow_report.text("w", assert(workflow_bound.of(file)))
+  t.has(text, "\n  reader: web_fetch, read_file; reaches any host (web_fetch), any host by its provider (web_search)")
+  t.has(text, "\n  asker: reaches docs.example.org (MCP server docs)")
+  t.equal(text:find("user:pw", 1, true), nil)
+  t.equal(text:find("\n  shut:", 1, true), nil)
+end)
 
 t.test("never below what was used, and within three times of it for most", function()
   local near, rows = 0, {}
@@ -268,7 +284,7 @@ t.test("what is not known of models, and what is reached", function()
   t.equal(none.model_calls, 3)
   t.equal(none.tokens, math.huge)
   t.has(none.unknown[1], "no model is named")
-  t.same(none.reaches, { agents = { "reader" }, tools = { "list_directory" }, script = {} })
+  t.same(none.reaches, { agents = { "reader" }, tools = { "list_directory" }, script = {}, by_agent = { reader = { tools = { "list_directory" }, servers = {}, server_tools = {} } } })
   t.has(workflow_bound.of(path, "scripted/other").unknown[1], "the window of scripted/other is not known")
   model.set_window("scripted/dear", { window = 1000, output = 100 })
   local unpriced = workflow_bound.of(path, "scripted/dear")

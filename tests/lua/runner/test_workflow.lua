@@ -167,7 +167,7 @@ t.test("race: the first that has something wins; loop: until it is done, within 
   t.equal(run(function()
     return (workflow.race { function() hocket.flow.sleep(5) return "late" end, function() return "early" end })
   end, ""), "early")
-  t.fails("script", "needs the functions", run(function() return workflow.loop { max = 1 } end, ""))
+  t.fails("script", "needs the function 'step', and 'done' or 'goal'", run(function() return workflow.loop { max = 1 } end, ""))
 end)
 
 t.test("phases and reports are events", function()

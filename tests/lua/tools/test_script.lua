@@ -9,12 +9,21 @@ local tool = require "hocket.tool"
 
 if os.getenv "HOCKET_SANITIZED" then return "skipped: a sanitizer wants more memory than a script may have" end
 
-local asked = {}
+local asked, at_once, most = {}, 0, 0
 
 local function tools()
-  asked = {}
+  asked, at_once, most = {}, 0, 0
   return {
     "lua",
+    tool.new { name = "slow", description = "d", effects = {}, parameters = { type = "object" }, conflicts = function(args) return args.file and { args.file } or {} end,
+      run = function(args)
+        at_once = at_once + 1
+        most = math.max(most, at_once)
+        require("hocket.flow").sleep(args.seconds)
+        at_once = at_once - 1
+        asked[#asked + 1] = args.name
+        return args.name ~= "bad" and args.name or nil, "no " .. args.name
+      end },
     tool.new { name = "price", description = "d", effects = {}, parameters = { type = "object", required = { "part" }, additionalProperties = false,
       properties = { part = { type = "string" }, count = { type = "integer" } } },
       run = function(args)
@@ -57,6 +66,39 @@ end
 local function inside(result)
   return hocket.fence.inside(result)
 end
+
+t.test("calls go side by side, and are shown in the order of the list", function()
+  local result, run = script [[
+    local all, wrong = map({ 0.2, 0.05, 0.1 }, function(seconds, i) return tools.slow { seconds = seconds, name = i == 3 and "bad" or "n" .. i } end)
+    local both = parallel { function() return tools.slow { seconds = 0, name = "x" } end, function() return (map({ 1, 2 }, function(n) return tools.slow { seconds = 0, name = "y" .. n } end)) end }
+    local after = tools.slow { seconds = 0, name = "z" }
+    return { all = all, wrong = wrong[3], both = both, after = after }]]
+  t.equal(inside(result), '{"after":"z","all":["n1","n2"],"both":["x",["y1","y2"]],"wrong":"no bad"}')
+  t.equal(most, 3)
+  t.equal(table.concat(asked, " ", 1, 3), "n2 bad n1")
+  t.equal(#s.events(run, "tool_call"), 8)
+end)
+
+t.test("calls that touch the same thing go one after the other, and a mistake ends the others", function()
+  script [[return (map({ 1, 2, 3 }, function(n) return tools.slow { seconds = 0.01, name = "f" .. n, file = "a.txt" } end))]]
+  t.equal(most, 1)
+  t.equal(table.concat(asked, " "), "f1 f2 f3")
+  local result = script [[map({ 1, 2 }, function(n) if n == 2 then error "oh no" end return tools.slow { seconds = 5, name = "late" } end)]]
+  t.has(result, "oh no")
+  t.equal(#asked, 0)
+  result = script [[return (map({}, print)), select(2, pcall(map, 1, print))]]
+  t.has(result, "")
+end)
+
+t.test("no more calls side by side than at once, and no more than a script may make", function()
+  local result = script [[local list = {}
+    for i = 1, 220 do list[i] = i end
+    local all, wrong = map(list, function(i) return tools.slow { seconds = 0.002, name = "n" .. i } end, { limit = 64 })
+    return wrong[220] ]]
+  t.has(result, "a script makes 200 calls at most")
+  t.equal(#asked, 200)
+  t.equal(most, 16)
+end)
 
 t.test("it calls tools, loops, and returns what matters", function()
   local result, run, reply = script [[

@@ -135,6 +135,28 @@ t.test("a named agent varies as its file allows", function()
   t.has(result [[local _, err = agent { "helper", input = "x", context = "fork" } return tostring(err)]], "helper does not allow context 'fork' for one call")
 end)
 
+t.test("beyond the bound the run asks again, once for all, and a refusal ends it", function()
+  local body = [[local found, wrong = map({ "a", "b", "c", "d" }, work, { max = 4 })
+    return #found .. " " .. tostring(wrong[4] and wrong[4].code)]]
+  local function play(answers)
+    local n, questions = 0, {}
+    local text, one = run({ script = script_of(body), budget = { turns = 2 } }, { approve = false, on_question = function(q)
+      n = n + 1
+      questions[n] = type(q) == "table" and (q.question or q[1]) or q
+      return answers[n] or "no"
+    end })
+    return text, n, one
+  end
+  local text, n, one = play { "yes", "yes", "yes" }
+  t.has(text, "4 nil")
+  t.equal(n, 2)
+  t.equal(s.events(one, "bound_raised")[1].to, 4)
+  text, n = play { "yes", "no" }
+  t.has(text, "budget")
+  t.equal(n, 2)
+  t.equal(#asked, 2)
+end)
+
 t.test("it reaches no more than its caller", function()
   t.has(result [[local a, err = agent { "other", input = "x" } return tostring(err)]], "nothing has run")
   t.has(result [[local a, err = agent { prompt = "You.", tools = { "execute_command" }, input = "x" } return tostring(err)]], "you do not have the tool 'execute_command'")

@@ -39,7 +39,7 @@ local ROUNDS = 10
 ---@field unbounded {line: integer, message: string}[] Why one of them is unbounded.
 ---@field unknown string[] Why tokens are unbounded where the model calls are not.
 ---@field dearest {tokens: number, cost: number, unpriced?: boolean} Of its model calls.
----@field reaches {agents: string[], tools: string[], script?: string[]} script: effects of the text itself and of its modules; nil where the text does not show all that is reached.
+---@field reaches {agents: string[], tools: string[], by_agent: table<string, hocket.AgentReach>, script?: string[]} by_agent: what each of them has itself. script: effects of the text itself and of its modules; nil where the text does not show all that is reached.
 
 -- ---- Amounts ---------------------------------------------------------------------------------------
 
@@ -241,7 +241,7 @@ local function of_workflows(self, node, def, tokens, cost, unpriced)
       note(self, node, "%s calls itself, or is no workflow", file)
       return INF, INF, unpriced
     end
-    for _, name in ipairs(inner.reaches.agents) do self.agents[name] = true end
+    for _, name in ipairs(inner.reaches.agents) do self.agents[name], self.by_agent[name] = true, self.by_agent[name] or inner.reaches.by_agent[name] end
     for _, name in ipairs(inner.reaches.tools) do self.tools[name] = true end
     for _, effect in ipairs(inner.reaches.script or {}) do self.effects[effect] = true end
     self.hides = self.hides or not inner.reaches.script
@@ -270,11 +270,39 @@ local function writes_workflows(own)
   return false
 end
 
+---@class hocket.AgentReach
+---@field tools string[] Names, as its file has them, without those that its rules deny.
+---@field servers {name: string, url?: string}[] MCP servers; without an address a program, or a name of .mcp.json.
+---@field server_tools string[] Tools that its provider runs.
+
+-- The tools that a rule denies whatever they are called with.
+local function denied_by(def)
+  local denied = {}
+  for _, rule in ipairs(def.approve and def.approve.deny or {}) do
+    if type(rule) == "table" and rule.tool and not rule.match then denied[rule.tool] = true end
+  end
+  return denied
+end
+
+-- What an agent has itself.
+local function reach_of(def)
+  local made, denied = { tools = {}, servers = {}, server_tools = {} }, denied_by(def)
+  for _, one in ipairs(def.tools) do
+    local name = type(one) == "table" and one.name or one
+    if not denied[name] then made.tools[#made.tools + 1] = name end
+  end
+  for _, one in ipairs(type(def.mcp) == "table" and def.mcp or {}) do
+    made.servers[#made.servers + 1] = type(one) == "table" and { name = one.name or "?", url = one.url } or { name = tostring(one) }
+  end
+  for _, one in ipairs(def.server_tools or {}) do made.server_tools[#made.server_tools + 1] = type(one) == "table" and one.name or tostring(one) end
+  return made
+end
+
 -- What an agent and its team may use for one request.
 local function of_team(self, node, def, team, model)
   local own = bounds.of(team, true)[def.name]
   local list = { def.name, table.unpack(own.agents) }
-  for _, name in ipairs(list) do self.agents[name] = true end
+  for _, name in ipairs(list) do self.agents[name], self.by_agent[name] = true, self.by_agent[name] or reach_of(team[name]) end
   for _, name in ipairs(own.tools) do self.tools[name] = true end
   local tokens, cost, unpriced = dearest(self, team, list, model)
   for _, name in ipairs(list) do tokens, cost, unpriced = of_workflows(self, node, team[name], tokens, cost, unpriced) end
@@ -470,9 +498,24 @@ local function others_of(self, given)
   local part = amount()
   for _, item in ipairs(given.items) do
     local name = item.key and item.key.kind == "string" and item.key.value
-    if name ~= "step" and name ~= "done" then part = add(part, value_of(self, item.value)) end
+    if name ~= "step" and name ~= "done" and name ~= "goal" then part = add(part, value_of(self, item.value)) end
   end
   return part
+end
+
+-- What checking a goal costs once: the call of a judge. A command is one of execute_command.
+local function goal_of(self, node, item)
+  local given = item and bind.written(item)
+  if not item or given.kind == "string" then
+    if item then self.tools.execute_command = true end
+    return amount()
+  end
+  local fields, open = nil, nil
+  if given.kind == "table" then fields, open = fields_of(given) end
+  if not fields or open.judge then return hidden(self, node, "the goal of 'loop' is not written out") end
+  if fields.command or open.command then self.tools.execute_command = true end
+  if not fields.judge then return amount() end
+  return (named(self, node, tostring(fields.judge), { output = { type = "object" } }, {}))
 end
 
 local words = {
@@ -488,7 +531,7 @@ local words = {
     local given = node.arguments[1] and bind.written(node.arguments[1])
     if not given or given.kind ~= "table" then return unknown(self, node, "the table of 'loop' is not written out") end
     local beside = add(others_of(self, given), rest_of(self, node, 2))
-    local inner = add(call_of(self, bind.item(given, "step")), call_of(self, bind.item(given, "done")))
+    local inner = add(add(call_of(self, bind.item(given, "step")), call_of(self, bind.item(given, "done"))), goal_of(self, node, bind.item(given, "goal")))
     local rounds = bind.item(given, "max") and option(node.arguments[1], "max") or not bind.item(given, "max") and ROUNDS
     if rounds then return add(beside, times(inner, rounds)) end
     return add(beside, unbounded(self, node, inner, "the 'max' of 'loop' is not written out"))
@@ -747,7 +790,7 @@ local function result_of(self, found, part)
   if is_many(part.calls) or is_many(part.agents) then part = unknown(self, found.spec, "10^15 model calls, or more") end
   table.sort(self.unbounded, function(a, b) return a.line < b.line end)
   return { agents = whole(part.agents), model_calls = whole(part.calls), tokens = whole(part.tokens), cost = not part.unpriced and part.cost or nil, dearest = self.dearest,
-    unbounded = self.unbounded, unknown = sorted_keys(self.unknown), reaches = { agents = sorted_keys(self.agents), tools = sorted_keys(self.tools), script = not self.hides and sorted_keys(self.effects) or nil } }
+    unbounded = self.unbounded, unknown = sorted_keys(self.unknown), reaches = { agents = sorted_keys(self.agents), tools = sorted_keys(self.tools), by_agent = self.by_agent, script = not self.hides and sorted_keys(self.effects) or nil } }
 end
 
 --- The bound of a workflow's text.
@@ -759,7 +802,7 @@ function workflow_bound.of_text(text, about)
   local found, says = workflow_file.read(text) -- a tree of its own: what is marked in it is of this reading
   if not found then return nil, { code = "agent", message = ("%s:%d: %s"):format(about.path, says.line, says.message) } end
   local self = { path = about.path, model = about.model, forced = about.forced, models = about.models or {}, team = about.team, only = about.team ~= nil, stand_for = about.tools or {}, dearest = amount(), unbounded = {}, unknown = {},
-    noted = {}, agents = {}, tools = {}, outputs = {}, active = {}, known = {}, modules = {}, labels = {}, effects = {} }
+    noted = {}, agents = {}, by_agent = {}, tools = {}, outputs = {}, active = {}, known = {}, modules = {}, labels = {}, effects = {} }
   being_read[about.path] = true
   local ok, part = pcall(body_of, self, found, says)
   being_read[about.path] = nil

@@ -24,6 +24,12 @@ local function number(n)
   return math.tointeger(n) or n
 end
 
+local function agents_of(bound)
+  local list = json.array {}
+  for i, one in ipairs(workflow_report.by_agent(bound)) do list[i] = { agent = one.agent, tools = json.array(one.tools), hosts = json.array(one.hosts) } end
+  return list
+end
+
 --- The same for programs; null: without a bound, or not known.
 ---@param path string
 ---@param bound hocket.WorkflowBound
@@ -31,7 +37,7 @@ end
 function check_workflow.data(path, bound)
   return { file = path, agents = number(bound.agents), model_calls = number(bound.model_calls), tokens = number(bound.tokens),
     cost = bound.tokens < math.huge and number(bound.cost) or json.null, unbounded = json.array(bound.unbounded), unknown = json.array(bound.unknown),
-    reaches = { agents = json.array(bound.reaches.agents), tools = json.array(bound.reaches.tools), script = bound.reaches.script and json.array(bound.reaches.script) or json.null } }
+    reaches = { agents = json.array(bound.reaches.agents), tools = json.array(bound.reaches.tools), by_agent = agents_of(bound), script = bound.reaches.script and json.array(bound.reaches.script) or json.null } }
 end
 
 check_workflow.of, check_workflow.text = workflow_bound.of, workflow_report.text

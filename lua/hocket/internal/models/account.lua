@@ -185,6 +185,14 @@ function account.is_limited(run, id)
   return false
 end
 
+-- A bound that a person has approved, and that more may be allowed of (tools/workflow_beyond.lua): whoever reaches it asks again.
+local function goes_beyond(run, kind, used, limit, agent)
+  for _, bound in ipairs(run.beyond) do
+    if bound:is_of(kind, limit, agent) then return bound:ask(kind, used) end
+  end
+  return false
+end
+
 --- Asks for a model call, and waits while others' calls hold what it needs.
 ---@async
 ---@param run hocket.Run
@@ -204,12 +212,23 @@ function account.ask(run, id, model, history, request, last)
     local verdict, first, second, limit, agent, asked, giver =
       accounts:ask(id, tokens, request.max_tokens, price_in, price_out, last)
     if verdict == "go" then return verdict, first, second end
-    if verdict == "last" then return verdict, cut(first, second, limit, agent, asked, giver) end
-    if verdict == "refused" then return nil, refused(tokens, first, second, limit, agent, asked, giver) end
     if verdict == "unpriced" then return nil, account.unpriced(model) end
-    table.insert(run.waiting, fiber.self())
-    fiber.park()
+    if verdict == "wait" then
+      account.wait(run)
+    elseif not run.beyond or not goes_beyond(run, first, second, limit, agent) then
+      if verdict == "last" then return verdict, cut(first, second, limit, agent, asked, giver) end
+      return nil, refused(tokens, first, second, limit, agent, asked, giver)
+    end
   end
+end
+
+--- Waits until a hold ends, or a limit was raised.
+---@async
+---@param run hocket.Run
+---@internal
+function account.wait(run)
+  table.insert(run.waiting, fiber.self())
+  fiber.park()
 end
 
 --- Whoever waits for a hold to end looks again.

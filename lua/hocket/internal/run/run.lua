@@ -48,6 +48,7 @@ end
 ---@field package limits_told? boolean It has warned that no limit holds, in this life or an earlier one.
 ---@field package unlimited? fun() Called when a model is asked and no limit holds: see account.is_limited.
 ---@field looks integer How often it was informed that its project's budget may be another one: see Run:look. No part of its log.
+---@field beyond? hocket.Beyond[] Bounds that a person has approved, and that more may be allowed of.
 ---@field package sessions? table<string, hocket.Session> By operation, where somebody wants to see what is said to models.
 ---@field held? hocket.HeldBack What its agents write, until its hooks have decided about its answer.
 ---@field hooks hocket.Hooks|false Who is asked before and after what it does (run/hooks.lua); nearly always nobody.

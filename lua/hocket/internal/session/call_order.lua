@@ -65,6 +65,15 @@ function call_order.new(calls)
   return self
 end
 
+--- Whether two calls must not run beside each other.
+---@param a {one?: hocket.Tool, args: table}
+---@param b {one?: hocket.Tool, args: table}
+---@return boolean
+function call_order.meet(a, b)
+  if not may_meet { a, b } then return false end
+  return conflict(a, b, { [a] = touches(a), [b] = touches(b) })
+end
+
 --- Waits until all calls that the i-th must not run beside have ended. Calls have to be begun in order.
 ---@async
 ---@param i integer

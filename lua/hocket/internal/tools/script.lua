@@ -3,11 +3,14 @@
 --- as a call by the model.
 ---
 ---     process ──{call, args}──> checks, approval, the tool ──{ok, text}──> process … {done}
+---             ──{calls}──> the same side by side, unless they touch the same thing ──{id, ok, text}, as they end──>
 ---
 --- How the process is resumed is in script_process.lua.
 local fence = require "hocket.fence"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
+local call_order = require "hocket.internal.session.call_order"
+local script_queue = require "hocket.internal.tools.script_queue"
 local script_process = require "hocket.internal.tools.script_process"
 local system = require "hocket.internal.core.system"
 local tool = require "hocket.tool"
@@ -15,8 +18,8 @@ local tool_calls = require "hocket.internal.base.lazy" "hocket.internal.session.
 
 local script = {}
 
---- Calls of one script; bytes of what comes of it all.
-local CALLS, RESULT = 200, 1 << 20
+--- Calls of one script; calls at once; bytes of its result.
+local CALLS, AT_ONCE, RESULT = 200, 16, 1 << 20
 
 local function failed(code_word, message, ...)
   return nil, system.error { code = code_word, message = message:format(...) }
@@ -35,10 +38,27 @@ local function answer(self, ctx, message)
   return { ok = not is_error, text = text }
 end
 
+-- As in a turn of the model: calls run side by side, unless they touch the same thing.
+local function may_begin(ctx, call, others)
+  local function as_call(one) return { one = ctx.session:tool_named(tostring(one.call)), args = type(one.args) == "table" and one.args or {} } end
+  local mine = as_call(call)
+  for _, other in ipairs(others) do
+    if call_order.meet(as_call(other), mine) then return false end
+  end
+  return true
+end
+
 -- Until it is done, and what it says then.
 local function converse(self, ctx, text)
+  local queue <close> = script_queue.new(ctx.session.spec.parallel or AT_ONCE, function(call) return answer(self, ctx, call) end,
+    function(call, others) return may_begin(ctx, call, others) end)
   local message, err = self.process:give(json.encode { code = text })
-  while message and message.call and not message.done do message, err = self.process:give(json.encode(answer(self, ctx, message))) end
+  while message and (message.call or message.calls) and not message.done do
+    local said
+    if message.call then said = answer(self, ctx, message) else said, err = queue:next(message) end
+    if not said then return nil, err end
+    message, err = self.process:give(json.encode(said))
+  end
   return message, err
 end
 
@@ -59,7 +79,7 @@ end
 
 local function run(env, args, ctx)
   if not ctx.session then return failed("unsupported", "a script needs an agent's session") end
-  local process <close> = script_process.new(env, { "script_prelude", "script_run" })
+  local process <close> = script_process.new(env, { "script_prelude", "script_fibers", "script_run" })
   local self = { process = process, calls = 0 }
   local message, err = converse(self, ctx, args.code)
   if fiber.cancelled() then error({ code = "cancelled", message = "cancelled" }, 0) end
@@ -73,6 +93,7 @@ local parameters = {
 }
 
 local DESCRIPTION = ("Run a Lua 5.4 script that calls your other tools: tools.NAME{argument = value} gives the result as a text, or nil and why not. "
+  .. "map(list, fn) and parallel{fn, fn} call side by side, and give lists of results and errors. "
   .. "You are shown what the script returns and prints, and not what its calls came to: use it for many calls, for loops, for picking out of long results. "
   .. "json.decode(text) and json.encode(value) are there; files, network and time are not. At most %d calls."):format(CALLS)
 

@@ -16,12 +16,14 @@ local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local orchestrate = require "hocket.orchestrate"
 local schema = require "hocket.schema"
+local script_queue = require "hocket.internal.tools.script_queue"
 local script_process = require "hocket.internal.tools.script_process"
 local step = require "hocket.internal.run.step"
 local signals = require "hocket.internal.run.signals"
 local sources = require "hocket.internal.base.sources"
 local system = require "hocket.internal.core.system"
 local tool = require "hocket.tool"
+local workflow_beyond = require "hocket.internal.tools.workflow_beyond"
 local workflow_bound = require "hocket.internal.agents.workflow_bound"
 local workflow_file = require "hocket.internal.agents.workflow_file"
 local workdir = require "hocket.internal.run.workdir"
@@ -133,6 +135,21 @@ function words.ask_again(self, args)
   return answer_of(orchestrate.ask_again(args.id, input))
 end
 
+-- A goal of a loop. Its command is a call of execute_command, which the caller has to have; its judge is one of the caller's agents.
+function words.check(self, args)
+  local spec, wrong = orchestrate.read_goal(args.goal)
+  if not spec then return failed("invalid", "bad field 'goal' of 'loop' (%s)", wrong) end
+  if spec.command and not self.tools.execute_command then return failed("denied", "you do not have the tool 'execute_command'") end
+  if spec.judge and not self.team[spec.judge] then return failed("denied", "there is no agent '%s' that you may call", spec.judge) end
+  local team = {}
+  for name, def in pairs(self.team) do team[name] = def end
+  local def = agents.load { name = "goal", prompt = "You check.", model = model_of(self.env), tools = spec.command and { "execute_command" } or nil, team = team }
+  local text = type(args.value) == "table" and json.encode(args.value) or tostring(args.value)
+  local holds, missing = orchestrate.check(def, spec, text, "The goal of a workflow")
+  if holds == nil then return nil, missing end
+  return { holds = holds, missing = missing }
+end
+
 -- ---- What a person sees, and says ---------------------------------------------------------------------------
 
 function words.phase(self, args)
@@ -179,62 +196,20 @@ local function unknown_word(_, _, word)
   return failed("invalid", "there is no word '%s'", tostring(word))
 end
 
--- Makes a call in a fiber of its own, and puts the answer at the end of the queue.
-local function begin(self, call)
-  local word = words[call.word]
-  self.at_work[call.id] = fiber.spawn(function()
-    local ok, value, err = pcall(word or unknown_word, self, type(call.args) == "table" and call.args or {}, call.word)
-    if fiber.cancelled() then error({ code = "cancelled", message = "cancelled" }, 0) end
-    if not ok then value, err = nil, caught.error(value) end
-    if err and err.code == "no_memory" then error(err, 0) end
-    self.at_work[call.id] = nil
-    self.answers[#self.answers + 1] = { id = call.id, value = value, error = value == nil and err and data_of(err) or nil }
-    self.fiber:wake()
-  end)
+-- What comes of a call, for the script.
+local function work(self, call)
+  local ok, value, err = pcall(words[call.word] or unknown_word, self, type(call.args) == "table" and call.args or {}, call.word)
+  if fiber.cancelled() then error({ code = "cancelled", message = "cancelled" }, 0) end
+  if not ok then value, err = nil, caught.error(value) end
+  if err and err.code == "no_memory" then error(err, 0) end
+  return { value = value, error = value == nil and err and data_of(err) or nil }
 end
 
-local function count(map)
-  local n = 0
-  for _ in pairs(map) do n = n + 1 end
-  return n
-end
-
-local function begin_more(self)
-  while self.open[1] and count(self.at_work) < AT_ONCE do begin(self, table.remove(self.open, 1)) end
-end
-
-local function cancel(self, id)
-  if self.at_work[id] then self.at_work[id]:cancel() end
-  self.at_work[id] = nil
-  for i = #self.open, 1, -1 do
-    if self.open[i].id == id then table.remove(self.open, i) end
-  end
-  for i = #self.answers, 1, -1 do
-    if self.answers[i].id == id then table.remove(self.answers, i) end
-  end
-end
-
--- Takes what the script asks for; returns the next answer for it.
-local function next_answer(self, message)
-  for _, id in ipairs(type(message.cancel) == "table" and message.cancel or {}) do cancel(self, id) end
-  for _, call in ipairs(type(message.calls) == "table" and message.calls or {}) do
-    if type(call) ~= "table" or math.type(call.id) ~= "integer" then return failed("invalid", "the script wrote what is no call") end
-    self.open[#self.open + 1] = call
-  end
-  begin_more(self)
-  while not self.answers[1] do
-    if next(self.at_work) == nil and not self.open[1] then return failed("invalid", "the script waits for what it has not asked for") end
-    fiber.park()
-    begin_more(self)
-  end
-  return table.remove(self.answers, 1)
-end
-
-local function converse(self, process, start)
+local function converse(queue, process, start)
   local message, err = process:give(json.encode(start))
   while message and not message.done do
     local answer
-    answer, err = next_answer(self, message)
+    answer, err = queue:next(message)
     if not answer then return nil, err end
     if answer.value == nil and not answer.error then answer.value = json.null end
     message, err = process:give(json.encode(answer))
@@ -242,16 +217,12 @@ local function converse(self, process, start)
   return message, err
 end
 
-local closing = { __close = function(self)
-  for _, one in pairs(self.at_work) do one:cancel() end
-end }
-
 local function run_script(env, text, input)
   local tools = tools_of(env)
-  local self <close> = setmetatable({ env = env, tools = tools, team = team_of(env), allowed = env.allowed, agents = 0, made = {}, at_work = {}, open = {}, answers = {},
-    fiber = fiber.self() }, closing)
-  local process <close> = script_process.new(env, { "script_prelude", "workflow_words", "workflow_run" })
-  return converse(self, process, { code = text, input = input == nil and json.null or input })
+  local self = { env = env, tools = tools, team = team_of(env), allowed = env.allowed, agents = 0, made = {} }
+  local queue <close> = script_queue.new(AT_ONCE, function(call) return work(self, call) end)
+  local process <close> = script_process.new(env, { "script_prelude", "script_fibers", "workflow_words", "workflow_run" })
+  return converse(queue, process, { code = text, input = input == nil and json.null or input })
 end
 
 -- ---- Before it runs -------------------------------------------------------------------------------------------
@@ -364,7 +335,9 @@ local function run(env, args)
   if ok then ok, wrong = approved(text, bound, args.budget, name) end
   if not ok then return nil, wrong end
   local message
-  local done, cut = broker.shared():call { agent = env.agent.name, budget = limits_of(bound, args.budget), run = function()
+  local limits = limits_of(bound, args.budget)
+  local done, cut = broker.shared():call { agent = env.agent.name, budget = limits, run = function()
+    local watched <close> = workflow_beyond.watch(env.run, env.agent.name, limits)
     message, err = run_script(env, text, args.input)
     return "done"
   end }
@@ -398,7 +371,7 @@ local DESCRIPTION = [[Run a workflow that you write: a Lua 5.4 script that holds
 local workflow = require "%s"
 return workflow { description = "…", input = SCHEMA, output = SCHEMA, run = function(input) … return value end }
 workflow.agent { prompt = "…", input = text or value, output = SCHEMA, tools = { yours }, max_turns = 5 } or agent { "name", input = … }: its text, or with output the value; or nil and an error. With id = "x" in it ask_again("x", text) continues its conversation; context = "fork" begins with yours.
-workflow.map(list, fn, { max = 20 }), pipeline(list, { stage, stage }, { max = 20 }), parallel { fn, fn }, race { fn, fn }, loop { max = 3, step = fn(round, value), done = fn(value) }, phase(name), report(text), ask(question).
+workflow.map(list, fn, { max = 20 }), pipeline(list, { stage, stage }, { max = 20 }), parallel { fn, fn }, race { fn, fn }, loop { max = 3, step = fn(round, value), done = fn(value) or goal = { command = "make test" } or { judge = "name" } }, phase(name), report(text), ask(question).
 Every loop around agents needs a bound: max, maxItems of a schema, or numbers. Write tables of agents out. No load, no recursion, no files. At most 1000 agents.]]
 DESCRIPTION = DESCRIPTION:format(WORKFLOW)
 

@@ -57,6 +57,45 @@ local function reaches(bound)
   return table.concat(parts, "; ")
 end
 
+-- The hosts of one agent, in words: of its MCP servers, and any where it has a tool that fetches or sends.
+local function hosts_of(one)
+  local hosts, any = {}, {}
+  for _, name in ipairs(one.tools) do
+    for _, effect in ipairs(effects_of_one(name) or {}) do
+      if (effect == "fetch" or effect == "send") and any[#any] ~= name then any[#any + 1] = name end
+    end
+  end
+  if #any > 0 then hosts[1] = ("any host (%s)"):format(table.concat(any, ", ")) end
+  for _, server in ipairs(one.servers) do
+    local host = server.url and server.url:match "^%w+://([^/?#]+)"
+    hosts[#hosts + 1] = host and ("%s (MCP server %s)"):format(host:gsub("^.*@", ""), server.name) or ("the MCP server %s"):format(server.name)
+  end
+  for _, name in ipairs(one.server_tools) do hosts[#hosts + 1] = ("any host by its provider (%s)"):format(name) end
+  return hosts
+end
+
+--- Which agents reach which hosts: names and their hosts in words.
+---@param bound hocket.WorkflowBound
+---@return {agent: string, tools: string[], hosts: string[]}[]
+function workflow_report.by_agent(bound)
+  local list = {}
+  for _, name in ipairs(bound.reaches.agents) do
+    local one = bound.reaches.by_agent[name]
+    if one then list[#list + 1] = { agent = name, tools = one.tools, hosts = hosts_of(one) } end
+  end
+  return list
+end
+
+-- A line for each agent that has tools or reaches hosts, where there are several.
+local function add_agents(lines, bound)
+  local list = workflow_report.by_agent(bound)
+  for _, one in ipairs(list) do
+    local parts = { #list > 1 and #one.tools > 0 and table.concat(one.tools, ", ") or nil }
+    if #one.hosts > 0 then parts[#parts + 1] = "reaches " .. table.concat(one.hosts, ", ") end
+    if #parts > 0 then lines[#lines + 1] = ("  %s: %s"):format(one.agent, table.concat(parts, "; ")) end
+  end
+end
+
 -- ---- The bound ------------------------------------------------------------------------------------------
 
 local function plural(n, word)
@@ -84,6 +123,7 @@ function workflow_report.text(path, bound)
   lines[2] = ("  agents: %s; tools: %s"):format(#bound.reaches.agents > 0 and table.concat(bound.reaches.agents, ", ") or "none",
     #bound.reaches.tools > 0 and table.concat(bound.reaches.tools, ", ") or "none")
   lines[3] = "  " .. reaches(bound)
+  add_agents(lines, bound)
   for _, one in ipairs(bound.unbounded) do lines[#lines + 1] = ("  unbounded: line %d: %s"):format(one.line, one.message) end
   return table.concat(lines, "\n")
 end

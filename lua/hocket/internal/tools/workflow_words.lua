@@ -1,6 +1,6 @@
 --- The words of workflows that go side by side and in rounds, for scripts of people (hocket.workflow) and of models (workflow_run.lua, in a process
---- without hocket). `flow` has map, all and any; `new_error` makes an error of a table.
-return function(flow, new_error)
+--- without hocket). `flow` has map, all and any; `new_error` makes an error of a table; `check(goal, value)` says whether a goal holds, or what is missing.
+return function(flow, new_error, check)
   local words = {}
 
   --- Agents of a workflow that work at once where it does not say otherwise; rounds of a loop.
@@ -55,19 +55,31 @@ return function(flow, new_error)
     return flow.any(list)
   end
 
-  local loop_fields = { max = "number", step = "function", done = "function" }
+  local loop_fields = { max = "number", same = "number", step = "function", done = "function", goal = "string table" }
+  --- Equal results of a goal in a row after which a loop ends.
+  local SAME = 3
 
   function words.loop(spec)
     words.check_fields("loop", spec, loop_fields)
-    if not (spec.step and spec.done) then error("'loop' needs the functions 'step' and 'done'", 2) end
-    local most, value = spec.max or ROUNDS, nil
+    if not spec.step or (spec.done == nil) == (spec.goal == nil) then error("'loop' needs the function 'step', and 'done' or 'goal'", 2) end
+    local most, value, why, equal = spec.max or ROUNDS, nil, nil, 0
     for round = 1, most do
-      local result, err = spec.step(round, value)
+      local result, err = spec.step(round, value, why)
       value = result
       if value == nil then return nil, err or new_error { code = "agent", message = ("round %d of the loop returned nothing"):format(round) } end
-      if spec.done(value, round) then return value, round end
+      if spec.done and spec.done(value, round) then return value, round end
+      if spec.goal then
+        local holds, missing = check(spec.goal, value)
+        if holds then return value, round end
+        if holds == nil then return nil, missing end
+        equal = missing == why and equal + 1 or 1
+        why = missing
+        if equal >= (spec.same or SAME) then
+          return nil, new_error { code = "state", message = ("the goal of the loop failed %d times with the same result: %s"):format(equal, why), partial = value }
+        end
+      end
     end
-    return nil, new_error { code = "limit", message = ("the loop was not done after %d rounds (max)"):format(most), partial = value }
+    return nil, new_error { code = "limit", message = ("the loop was not done after %d rounds (max)%s"):format(most, why and ": " .. why or ""), partial = value }
   end
 
   return words

@@ -478,7 +478,8 @@ local function prepare(step, extra)
   end
   local wrong = def.tool_choice and misfit(step, entry and entry.tools or nothing)
   if wrong then return nil, wrong end
-  local chosen, err = choose_model(step)
+  local chosen, err = nothing, nil
+  if not opts.verify then chosen, err = choose_model(step) end -- a check alone asks no model
   if not chosen then return nil, err end
   if opts.fork then
     entry = entry or scope.permissions(step, nothing, nothing)
@@ -538,6 +539,19 @@ function agent_session.answer(step, input, extra)
   if step.checking then reply, err = step.checking:settle(reply, err) end
   if kept then return kept.settle(reply, err) end
   return reply, err
+end
+
+--- Makes the check of a text (the option `verify`) with the tools and rules of an agent, whose model is not asked.
+---@async
+---@param step hocket.Step
+---@return hocket.Reply?
+---@return hocket.Error?
+function agent_session.verify(step)
+  local one, err = prepare(step, nothing)
+  if not one then return nil, err end
+  one:wake()
+  step.checking:of { text = step.opts.verify }
+  return { text = "", finish = "stop", calls = {}, usage = {} }
 end
 
 --- Makes an agent's conversation shorter.

@@ -231,6 +231,15 @@ function Checking:before_answer(reply)
   return ("Your work is not done: its check failed (%s: %s).\n%s\nMend it, then report again."):format(check.words(self.spec), self.failed.reason, output_of(self))
 end
 
+--- What failed the last time, in words; nil: it holds. The second value: it could not be made at all.
+---@return string? why
+---@return boolean? final
+function Checking:why()
+  if self.passed then return nil end
+  local output = self.failed.output and self.failed.output:gsub("^([^\n]-), [%d.]+ s,", "%1,") -- how long it took makes it no other result
+  return output and ("%s\n%s"):format(self.failed.reason, truncate(output, SHOWN)) or self.failed.reason, self.failed.final
+end
+
 --- Whether an answer holds that no session asks for: of a task whose parts are done.
 ---@async
 ---@param reply hocket.Reply

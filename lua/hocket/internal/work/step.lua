@@ -138,6 +138,14 @@ function Step:is_bound()
   return known_server.binds(agent_session.server(self))
 end
 
+--- Makes the check of a text.
+---@async
+---@return hocket.Reply?
+---@return hocket.Error?
+function Step:verify()
+  return agent_session.verify(self)
+end
+
 --- Makes the agent's conversation shorter, and asks it nothing.
 ---@async
 ---@return hocket.Reply?
