@@ -88,6 +88,9 @@ rm workflows/open.lua
 run hocket check "$ROOT/examples/workflow"; expect 0
 has out 'audit.lua: at most 1050 agents, 6300 model calls, 61200000 tokens, cost not known: a model has no price'; has out 'reads files; cannot run programs, reach the web, write files'
 
+has out 'polish.lua: at most '
+run hocket run -q --model sim --trust "$ROOT/examples/workflow/workflows/polish.lua" "a notice: the pool is closed on Monday"; expect 0; has out 'We are sorry: the pool is closed on Monday.'
+
 # ---- Its Lua runs where a person trusts it ----------------------------------------------------------------
 mv sim.lua ../kept.lua # the scripted model is Lua of the folder as well
 untrusted() { env -u HOCKET_TRUST "$HOCKET" "$@"; }

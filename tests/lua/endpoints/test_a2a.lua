@@ -12,6 +12,7 @@ local waiting, released = 0, false
 local function reply(q)
   local text = q.last.text
   if q.last.role == "tool" then return "It said: " .. text end
+  if q.system:find "You rate" then return '{"stars": 4}' end
   if text == "ask" then return { calls = { { name = "ask_user", arguments = { question = "Which?" } } } } end
   if text == "ask twice" then return { calls = { { name = "ask_user", arguments = { question = "One?" } }, { name = "ask_user", arguments = { question = "Two?" } } } } end
   if text == "write" then return { calls = { { name = "write_file", arguments = { path = "made.txt", content = "made" } } } } end
@@ -52,6 +53,28 @@ local function message(text, more)
   for name, value in pairs(more or {}) do made[name] = value end
   return { message = made }
 end
+
+with_server("a typed agent: JSON in, and the value beside the text", function(s, _, dir)
+  dir:write("other/rater.md", "---\nname: rater\ndescription: Rates\nmodel: other/m\ninput: {type: object, required: [what], properties: {what: {type: string}}}\noutput: {type: object, required: [stars], properties: {stars: {type: integer}}}\n---\nYou rate.")
+  local server <close> = serving.open(dir.path .. "/other", { workdir = dir.path })
+  local status, card = server:get "/a2a/rater/.well-known/agent-card.json"
+  t.equal(status, 200, json.encode(card))
+  t.equal(card.defaultInputModes[#card.defaultInputModes], "application/json")
+  t.equal(card.defaultOutputModes[2], "application/json")
+  local function ask(version, method, part)
+    local role = version == "1.0" and "ROLE_USER" or "user"
+    local _, answer = server:post("/a2a/rater", { jsonrpc = "2.0", id = 1, method = method, params = { message = { kind = version == "0.3" and "message" or nil, messageId = system.token(8), role = role, parts = { part } } } },
+      { ["a2a-version"] = version })
+    return answer.result
+  end
+  local made = ask("1.0", "SendMessage", { data = { what = "tea" } })
+  local parts = made.task.artifacts[1].parts
+  t.equal(parts[1].text, '{"stars": 4}')
+  t.equal(parts[2].data.stars, 4)
+  parts = ask("0.3", "message/send", { kind = "data", data = { what = "tea" } }).artifacts[1].parts
+  t.equal(parts[2].kind, "data")
+  t.equal(parts[2].data.stars, 4)
+end)
 
 with_server("cards: who is offered, and where", function(s)
   local status, card, headers = s:get "/.well-known/agent-card.json"

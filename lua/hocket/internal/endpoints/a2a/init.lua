@@ -18,13 +18,19 @@ local function interface(url, binding, version)
   return { url = url, protocolBinding = binding, protocolVersion = version }
 end
 
+local function modes(schema, list)
+  if schema then list[#list + 1] = "application/json" end
+  return list
+end
+
 local function card_of(one, base)
+  local input, output = one.def and one.def.input, one.def and one.def.output
   local url = ("%s/a2a/%s"):format(base, one.name)
   local card = {
     name = one.def and one.def.display_name or one.name, description = one.description, version = system.version(),
     supportedInterfaces = json.array { interface(url, "JSONRPC", VERSION), interface(url, "HTTP+JSON", VERSION), interface(url, "JSONRPC", OLDER) },
     capabilities = { streaming = true, pushNotifications = false, extendedAgentCard = false },
-    defaultInputModes = json.array { "text/plain", "image/*", "audio/*", "application/pdf" }, defaultOutputModes = json.array { "text/plain" },
+    defaultInputModes = modes(input, json.array { "text/plain", "image/*", "audio/*", "application/pdf" }), defaultOutputModes = modes(output, json.array { "text/plain" }),
     skills = json.array { { id = one.name, name = one.name, description = one.description, tags = json.array { "hocket" } } },
     securitySchemes = { token = { httpAuthSecurityScheme = { scheme = "Bearer" } } }, securityRequirements = json.array { { schemes = { token = { list = json.array {} } } } },
   }

@@ -50,6 +50,14 @@ local function go_on(self, made)
   return task
 end
 
+-- Whether the agent promises the form of its answers.
+local function is_typed(self)
+  for _, one in ipairs(self.desk:agents() or {}) do
+    if one.name == self.name then return one.def ~= nil and one.def.output ~= nil end
+  end
+  return false
+end
+
 local function begin(self, made)
   if made.task then return go_on(self, made) end
   local turn, err
@@ -61,7 +69,7 @@ local function begin(self, made)
     turn, err = turns.of(self.desk, { model = self.name, messages = made.asked, user = made.user, more = {} }, true)
   end
   if not turn then error(errors.of(err), 0) end
-  local task = self.tasks:add(self.name, turn.run.name, made.message)
+  local task = self.tasks:add(self.name, turn.run.name, made.message, is_typed(self))
   task:begin(turn)
   return task
 end

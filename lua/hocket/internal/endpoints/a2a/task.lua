@@ -51,6 +51,14 @@ local function metadata_of(self)
   return self.ending and { hocket = { finish = self.finish, ending = self.ending.name } } or nil
 end
 
+-- The text of the answer; of an agent with `output` also its value.
+local function parts_of(self, text, is_whole)
+  local parts = json.array { { text = text } }
+  local value = is_whole and self.typed and json.decode(self.text)
+  if type(value) == "table" and value ~= json.null then parts[2] = { data = value } end
+  return parts
+end
+
 --- As the protocol has it.
 ---@param most? integer Messages of its history; nil: all.
 ---@param artifacts? boolean false: without what it has made.
@@ -58,7 +66,7 @@ end
 function Task:object(most, artifacts)
   local history = json.array {}
   for i = math.max(1, #self.history - (most or #self.history) + 1), #self.history do history[#history + 1] = self.history[i] end
-  local made = self.text ~= "" and artifacts ~= false and json.array { { artifactId = "answer", name = "answer", parts = json.array { { text = self.text } } } } or nil
+  local made = self.text ~= "" and artifacts ~= false and json.array { { artifactId = "answer", name = "answer", parts = parts_of(self, self.text, self.state == "COMPLETED") } } or nil
   return {
     id = self.id, contextId = self.context, status = status_of(self), artifacts = made, history = #history > 0 and history or nil,
     metadata = metadata_of(self),
@@ -115,13 +123,13 @@ end
 -- ---- At work ---------------------------------------------------------------------------------------
 
 -- The artifact is the answer: what was said beside a call gives way to what comes next.
-local function append(self, text, is_last)
+local function append(self, text, is_last, is_whole)
   if text == "" and not is_last then return end
   local first = self.text == "" or self.aside
   self.text = self.aside and text or self.text .. text
   self.aside = nil
   tell(self, { artifactUpdate = {
-    taskId = self.id, contextId = self.context, append = not first, lastChunk = is_last or nil, artifact = { artifactId = "answer", name = "answer", parts = json.array { { text = text } } },
+    taskId = self.id, contextId = self.context, append = not first, lastChunk = is_last or nil, artifact = { artifactId = "answer", name = "answer", parts = parts_of(self, text, is_whole) },
   } })
 end
 
@@ -137,8 +145,8 @@ local ends = {}
 function ends.finished(self, piece)
   local rest = self.turn:rest(piece.text)
   self.aside = self.aside or rest and rest.gap
-  append(self, rest and rest.text or "", true)
   local state = piece.ending.a2a
+  append(self, rest and rest.text or "", true, state == "COMPLETED")
   if state ~= "COMPLETED" then self.ending, self.finish = piece.ending, piece.finish end
   set_state(self, state, piece.cut and piece.cut.message)
 end
@@ -211,11 +219,12 @@ end
 ---@param agent string
 ---@param context string
 ---@param message table The client's.
+---@param typed boolean Whether the answers of the agent have a schema.
 ---@return hocket.A2aTask
-function Tasks:add(agent, context, message)
+function Tasks:add(agent, context, message, typed)
   self.count = self.count + 1
   local made = setmetatable({
-    id = ("%s-%d"):format(context, self.count), context = context, agent = agent, state = "SUBMITTED", changed = os.time(), text = "", history = json.array { message }, lookers = {}, waiting = {},
+    id = ("%s-%d"):format(context, self.count), context = context, agent = agent, typed = typed, state = "SUBMITTED", changed = os.time(), text = "", history = json.array { message }, lookers = {}, waiting = {},
   }, Task)
   message.taskId, message.contextId = made.id, context
   self.by_id[made.id] = made
