@@ -107,6 +107,25 @@ local scripts = {
   { "short circuits", [[return input.deep and ask "a" and ask "b" or ask "c"]] },
 }
 
+t.test("choices for one call and questions again count", function()
+  local dir <close> = t.dir()
+  model.set_window("scripted/cheap", { window = 1000, output = 100 })
+  model.set_window("scripted/large", { window = 9000, output = 100 })
+  dir:write("agents/lead.md", "---\nname: lead\nmodel: scripted/cheap\nagents: [one]\nmax_turns: 2\nmax_tool_calls: 3\n---\nYou lead.")
+  local function tokens(more)
+    dir:write("agents/one.md", "---\nname: one\nmodel: scripted/cheap\nmax_turns: 1\n" .. more .. "---\nOne.")
+    return workflow_bound.of(put(dir, text_of [[return agent { "lead", input = "x" }]])).tokens
+  end
+  local plain = tokens ""
+  t.equal(tokens "per_call: {reasoning: low}\n", plain)
+  t.equal(tokens "per_call: {model: scripted/large}\n", plain / 1100 * 9100)
+  local function calls(tools)
+    dir:write("agents/chief.md", "---\nname: chief\nmodel: scripted/cheap\nadvisors: [one]\nmax_turns: 2\nmax_tool_calls: 3\ntools: [" .. tools .. "]\n---\nYou are asked.")
+    return workflow_bound.of(put(dir, text_of [[return agent { "chief", input = "x" }]])).model_calls
+  end
+  t.equal(calls "ask_again" - calls "todo", 3)
+end)
+
 t.test("which agents reach which hosts is said", function()
   local dir <close> = t.dir()
   dir:write("agents/reader.md", "---\nname: reader\nmodel: sim/x\ntools: [web_fetch, read_file]\nserver_tools: [web_search]\n---\nYou read.")

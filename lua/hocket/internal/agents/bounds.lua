@@ -92,7 +92,8 @@ local function with_others(def, to, all, field, own)
   local rounds, attempts = def.team and def.team.max_rounds or 0, 1.0
   local n = own + sum(all, to.advisors, field)
   n = n + rounds * sum(all, to.team, field)
-  n = n + (def.max_tool_calls or TOOL_CALLS) * math.max(most(all, to.agents, field), most_of_workflows(def, field))
+  local asked = facts_of(def).asks_again and math.max(most(all, to.advisors, field), most(all, to.team, field)) or 0 -- a tool call asks them again
+  n = n + (def.max_tool_calls or TOOL_CALLS) * math.max(most(all, to.agents, field), most_of_workflows(def, field), asked)
   n = n + math.max(most(all, to.router, field), most(all, to.fallback, field))
   n = n + most(all, to.handoff, field) + (def["until"] and def["until"].rounds or 0) * sum(all, to["until"], field)
   for _, one in ipairs(def.alternates or {}) do

@@ -211,6 +211,7 @@ local function models_of(self, team, list, model)
     take(self.models[name])
     if not self.forced then
       take(team[name].model)
+      take(team[name].per_call and team[name].per_call.model) -- a caller may choose a dearer one
       for _, other in ipairs(team[name].alternates or {}) do take(other.model) end
     end
   end
