@@ -325,6 +325,22 @@ t.test("advisors, members of a team, specialists and agents that route or hand o
     { main = delegates, boss = function(r) return "boss " .. r.last.text end, helper = helper }), "HEARD")
 end)
 
+t.test("two questions at once to one agent: the second is told to wait", function()
+  local _, reply = run_main({ main = { agents = { "helper" }, tools = { "ask_again" } }, helper = { description = "Helps" } }, {
+    main = function(r)
+      if r.last.role == "user" then return { calls = { call("delegate", { agent_name = "helper", prompt = "One" }) } } end
+      if s.calls(r, "ask_again") == 0 then return { calls = { call("ask_again", { id = "helper", text = "Two" }), call("ask_again", { id = "helper", text = "Three" }) } } end
+      return texts(r)
+    end,
+    helper = function(r)
+      hocket.flow.sleep(0.05)
+      return texts(r)
+    end,
+  })
+  t.has(reply.text, "One | One | Two")
+  t.has(reply.text, "helper is at work: wait for its answer before you ask it again")
+end)
+
 t.test("a fork is asked again in its conversation", function()
   local lengths = {}
   local _, reply = run_main({
