@@ -6,7 +6,7 @@ local model = require "hocket.model"
 local prices = require "hocket.prices"
 local workflow = require "hocket.workflow"
 local workflow_bound = require "hocket.internal.agents.workflow_bound"
-local workflow_report = require "hocket.internal.tools.workflow_report"
+local workflow_report = require "hocket.internal.tools.workflow.report"
 
 local MODEL, WINDOW, OUTPUT = "scripted/m", 1000, 100
 model.set_window(MODEL, { window = WINDOW, output = OUTPUT })

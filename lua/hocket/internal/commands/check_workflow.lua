@@ -3,7 +3,7 @@ local json = require "hocket.json"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
 local workflow_bound = require "hocket.internal.agents.workflow_bound"
 local workflow_file = require "hocket.internal.agents.workflow_file"
-local workflow_report = require "hocket.internal.tools.workflow_report"
+local workflow_report = require "hocket.internal.tools.workflow.report"
 
 local check_workflow = {}
 

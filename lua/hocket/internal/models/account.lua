@@ -185,7 +185,7 @@ function account.is_limited(run, id)
   return false
 end
 
--- A bound that a person has approved, and that more may be allowed of (tools/workflow_beyond.lua): whoever reaches it asks again.
+-- A bound that a person has approved, and that more may be allowed of (tools/workflow/beyond.lua): whoever reaches it asks again.
 local function goes_beyond(run, kind, used, limit, agent)
   for _, bound in ipairs(run.beyond) do
     if bound:is_of(kind, limit, agent) then return bound:ask(kind, used) end

@@ -23,11 +23,11 @@ local signals = require "hocket.internal.run.signals"
 local sources = require "hocket.internal.base.sources"
 local system = require "hocket.internal.core.system"
 local tool = require "hocket.tool"
-local workflow_beyond = require "hocket.internal.tools.workflow_beyond"
+local workflow_beyond = require "hocket.internal.tools.workflow.beyond"
 local workflow_bound = require "hocket.internal.agents.workflow_bound"
 local workflow_file = require "hocket.internal.agents.workflow_file"
 local workdir = require "hocket.internal.run.workdir"
-local workflow_report = require "hocket.internal.tools.workflow_report"
+local workflow_report = require "hocket.internal.tools.workflow.report"
 
 local workflow = {}
 
