@@ -75,6 +75,27 @@ local operations = {
   import = "hocket.internal.commands.transfer",
 }
 
+-- What operations cannot do without: texts, and with [] lists or objects. What has a ? may be missing.
+local needed = {
+  run = "target input? options?[]", submit = "target input? options?[]", check = "paths[]", eval = "paths[] folder", attach = "to? commands?[]", command = "line",
+  decode = "protocol file", new = "dir", skill = "program? dir?", agents = "path?", models = "provider?", sim = "script?", rollback = "path", watch = "path", admit_run = "id",
+  memory = "word", mcp = "words[]", mcp_serve = "targets?[] tools?[]", serve = "targets[]", ping = "url state", policy = "targets[] files[]", prompt = "name",
+  serve_token = "word", show = "id", follow = "id", page = "id script style", answer = "id question? text?", answer_link = "id question", say = "id text", signal = "id name",
+  schedule = "word", budget = "word", work = "pools?[]", wait = "id", cancel = "id", fork = "id", remove = "ids[]", store = "word", plan = "id?", export = "id?", import = "file",
+}
+
+-- What is wrong with the arguments of an operation, if anything: whoever embeds us wrote them.
+local function misfit(name, args)
+  if type(args) ~= "table" or json.is_array(args) and args[1] ~= nil then return ("the arguments of the operation '%s' have to be one JSON object"):format(name) end
+  for member, may_lack, list in (needed[name] or ""):gmatch "([%w_]+)(%??)(%[?)" do
+    local value = args[member]
+    if may_lack ~= "" and value == json.null then args[member], value = nil, nil end
+    if type(value) ~= (list == "" and "string" or "table") and (may_lack == "" or value ~= nil) then
+      return ("the operation '%s' needs '%s' (%s)"):format(name, member, list == "" and "a text" or "a list or an object")
+    end
+  end
+end
+
 --- Loads what every run needs, for hosts that have time for it now.
 function host.prepare()
   for _, name in ipairs { "hocket", "hocket.internal.runner.run_target", "hocket.internal.runner.builtins", "hocket.prices" } do require(name) end
@@ -100,7 +121,10 @@ function host.start(name, args, journal, id)
   if not module then return "not_found", "", "{}", ("there is no operation '%s'"):format(name) end
   local why = component.missing(module)
   if why then return "unsupported", "", "{}", ("operation '%s': %s"):format(name, why) end
-  local ok, result, err, partial = pcall(perform, module, name, json.decode(args), journal, id)
+  local read = json.decode(args)
+  local wrong = misfit(name, read)
+  if wrong then return "invalid", "", "{}", wrong end
+  local ok, result, err, partial = pcall(perform, module, name, read, journal, id)
   local late = ok and not result and type(err) == "table" and err.code == "timeout" -- its own end, by a cancel
   if not late and require("hocket.internal.core.fiber").self():cancelled() then
     return "cancelled", "", ok and to_json(partial) or "{}", "cancelled"

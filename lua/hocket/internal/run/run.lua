@@ -64,6 +64,19 @@ local RESTED = 200
 ---@type boolean?
 run.traces = nil
 
+-- Options of which another type would be noticed late, in the middle of something.
+local option_kinds = { models = "table", variables = "table", prices = "table", labels = "table", rules = "table", files = "table", call = "table", jobs = "number", max_turns = "number",
+  edition = "number", workdir = "string", record = "string", replay = "string", cwd = "string" }
+
+local function check_options(options)
+  for name, value in pairs(options) do
+    local kind = option_kinds[name]
+    if kind and type(value) ~= kind then
+      error({ code = "invalid", message = ("bad option '%s' (%s expected, got %s)"):format(name, kind, value == json.null and "null" or type(value)) }, 0)
+    end
+  end
+end
+
 --- Makes a run over a journal, or over one of its own.
 ---@param spec {journal?: userdata, id?: string, options?: table, edition?: integer} edition: of the built-in prompts (base/edition.lua).
 ---@return hocket.Run
@@ -88,6 +101,7 @@ function run.new(spec)
   made.adopted = setmetatable({}, { __mode = "k" })
   if made.durable then made.journal:accounts(made.accounts) end
   by_journal[made.journal] = made
+  check_options(made.options)
   if made.options.priority ~= nil and not is_priority(made.options.priority) then
     error({ code = "invalid", message = ("bad option 'priority' (a whole number from -100 to 100 expected, got %s)"):format(tostring(made.options.priority)) }, 0)
   end
