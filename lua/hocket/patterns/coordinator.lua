@@ -319,6 +319,7 @@ end
 ---@param outcomes hocket.Outcome[]
 ---@return string
 function coordinator.summarize(outcomes)
+  orchestrate.argument("patterns.coordinator.summarize", 1, "table", outcomes)
   if #outcomes == 1 and outcomes[1].status == "completed" then return outcomes[1].result end
   local parts, missing = {}, {}
   for _, entry in ipairs(outcomes) do
@@ -468,6 +469,8 @@ end
 ---@return {text: string, finish: "stop"|"partial", tasks: hocket.Outcome[], replans: integer}? reply nil when no task completed
 ---@return hocket.Error? err With `tasks` as well.
 function coordinator.run(value, options)
+  orchestrate.argument("patterns.coordinator.run", 1, "table", value)
+  orchestrate.argument("patterns.coordinator.run", 2, "table", options)
   check_options(options)
   local state = new_state(value, options)
   while value do

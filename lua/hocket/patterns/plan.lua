@@ -131,6 +131,8 @@ end
 ---@return hocket.Plan?
 ---@return string? wrong
 function plan.read(text, compiled)
+  orchestrate.argument("patterns.plan.read", 1, "string", text)
+  orchestrate.argument("patterns.plan.read", 2, "userdata", compiled)
   local value, wrong = compiled:read(text, "the plan does not fit")
   if value ~= nil then return with_questions(value) end
   if not means_a_plan(text) then return { type = "conversation", response = text } end
@@ -143,6 +145,8 @@ end
 ---@param limit? integer Tasks.
 ---@return userdata
 function plan.compile(specialists, limit)
+  orchestrate.argument("patterns.plan.compile", 1, "table?", specialists)
+  orchestrate.argument("patterns.plan.compile", 2, "integer?", limit)
   return assert(schema.compile(plan.schema(specialists, limit)))
 end
 
@@ -152,6 +156,8 @@ end
 ---@param before table<string, hocket.Outcome> By id.
 ---@return hocket.Plan
 function plan.leave_out_done(value, before)
+  orchestrate.argument("patterns.plan.leave_out_done", 1, "table", value)
+  orchestrate.argument("patterns.plan.leave_out_done", 2, "table", before)
   local tasks, left_out = {}, false
   for _, task in ipairs(value.tasks or {}) do
     local one = before[task.id]
@@ -256,6 +262,10 @@ end
 ---@param team? table<string, hocket.Agent> To know who can run programs.
 ---@return string?
 function plan.check(value, specialists, known, team)
+  orchestrate.argument("patterns.plan.check", 1, "table", value)
+  orchestrate.argument("patterns.plan.check", 2, "table", specialists)
+  orchestrate.argument("patterns.plan.check", 3, "table?", known)
+  orchestrate.argument("patterns.plan.check", 4, "table?", team)
   local tasks, wrong = value.tasks or {}, {}
   if value.clarification_needed then
     if #(value.questions or {}) == 0 then wrong[1] = "clarification_needed is true, but there are no questions" end
@@ -281,6 +291,9 @@ end
 ---@param is_brief? boolean For the specialist, who gets its findings themselves.
 ---@return string
 function plan.outcome_of(task, before, is_brief)
+  orchestrate.argument("patterns.plan.outcome_of", 1, "table", task)
+  orchestrate.argument("patterns.plan.outcome_of", 2, "string", before)
+  orchestrate.argument("patterns.plan.outcome_of", 3, "boolean?", is_brief)
   local parts = {}
   if task.files and task.files[1] then parts[#parts + 1] = "Files: " .. table.concat(task.files, ", ") end
   if task.expected and task.expected:find "%S" then parts[#parts + 1] = "Expected outcome: " .. task.expected end
@@ -302,6 +315,7 @@ end
 ---@param value hocket.Plan
 ---@return string
 function plan.describe(value)
+  orchestrate.argument("patterns.plan.describe", 1, "table", value)
   local lines, run = {}, orchestrate.current_run()
   local now = run and run.edition or 3
   local is_numbered, gap = now >= 2, now >= 3 and "\n" or "" -- a question that waits is found again by its words
@@ -323,6 +337,8 @@ end
 ---@param value hocket.Plan
 ---@return string
 function plan.difference(before, value)
+  orchestrate.argument("patterns.plan.difference", 1, "table", before)
+  orchestrate.argument("patterns.plan.difference", 2, "table", value)
   local now, was, lines = {}, {}, {}
   for _, task in ipairs(value.tasks) do now[task.id] = task end
   for _, one in ipairs(before) do
@@ -354,6 +370,7 @@ end
 ---@param text string
 ---@return boolean
 function plan.is_file(text)
+  orchestrate.argument("patterns.plan.is_file", 1, "string", text)
   return files().is(text)
 end
 
@@ -362,6 +379,7 @@ end
 ---@return {plan: hocket.Plan, name: string, description?: string, request?: string, team?: string, approve_plan?: boolean}? about
 ---@return {line: integer, message: string}[] problems Empty where it is read.
 function plan.parse(text)
+  orchestrate.argument("patterns.plan.parse", 1, "string", text)
   return files().read(text)
 end
 
@@ -369,6 +387,7 @@ end
 ---@param about {plan: hocket.Plan, name: string, description?: string, request?: string, team?: string, approve_plan?: boolean} team: the folder of its agents, relative to the file.
 ---@return string
 function plan.to_markdown(about)
+  orchestrate.argument("patterns.plan.to_markdown", 1, "table", about)
   return files().to_markdown(about)
 end
 
@@ -376,6 +395,7 @@ end
 ---@param about table As for to_markdown.
 ---@return string
 function plan.to_yaml(about)
+  orchestrate.argument("patterns.plan.to_yaml", 1, "table", about)
   return files().to_yaml(about)
 end
 

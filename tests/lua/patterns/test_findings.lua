@@ -167,7 +167,7 @@ end)
 t.test("a search is compared by the files that it looks at, a folder by its entries", function()
   local search = s.call("search_files", { content = "ground" })
   local list = s.call("list_directory", {})
-  local _, _, run, asked = play(function(request, dir)
+  local _, _, run, asked = play(function(request)
     if request.turn == 1 then return { calls = { search, list } } end
     return text_of { task { findings = { 1, 2 } }, task { id = "roof", depends_on = { "walls" }, findings = { 1, 2 } } }
   end, function(request, dir)
