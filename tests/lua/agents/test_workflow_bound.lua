@@ -111,14 +111,16 @@ t.test("choices for one call and questions again count", function()
   local dir <close> = t.dir()
   model.set_window("scripted/cheap", { window = 1000, output = 100 })
   model.set_window("scripted/large", { window = 9000, output = 100 })
-  dir:write("agents/lead.md", "---\nname: lead\nmodel: scripted/cheap\nagents: [one]\nmax_turns: 2\nmax_tool_calls: 3\n---\nYou lead.")
+  dir:write("agents/teller.md", "---\nname: teller\nmodel: scripted/cheap\nagents: [one]\nmax_turns: 2\nmax_tool_calls: 3\n---\nYou lead.")
   local function tokens(more)
     dir:write("agents/one.md", "---\nname: one\nmodel: scripted/cheap\nmax_turns: 1\n" .. more .. "---\nOne.")
-    return workflow_bound.of(put(dir, text_of [[return agent { "lead", input = "x" }]])).tokens
+    local found = workflow_bound.of(put(dir, text_of [[return agent { "teller", input = "x" }]]))
+    t.ok(found.tokens < math.huge, json.encode { found.unbounded, found.unknown })
+    return found.tokens
   end
   local plain = tokens ""
   t.equal(tokens "per_call: {reasoning: low}\n", plain)
-  t.equal(tokens "per_call: {model: scripted/large}\n", plain / 1100 * 9100)
+  t.equal(tokens "per_call: {model: scripted/large}\n", plain // 1100 * 9100)
   local function calls(tools)
     dir:write("agents/chief.md", "---\nname: chief\nmodel: scripted/cheap\nadvisors: [one]\nmax_turns: 2\nmax_tool_calls: 3\ntools: [" .. tools .. "]\n---\nYou are asked.")
     return workflow_bound.of(put(dir, text_of [[return agent { "chief", input = "x" }]])).model_calls
