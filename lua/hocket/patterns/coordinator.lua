@@ -54,7 +54,7 @@ local ANEW = "the plan is made anew: tasks stand still, or ran out of time"
 local known_options = {
   team = true, limit = true, execution_mode = true, retries = true, backoff = true, timeouts = true, on_failure = true,
   replan = true, max_replans = true, max_stalls = true, stall = true, board = true, model = true, allowed = true, specialists = true,
-  tools = true, task_limit = true, split_depth = true, on_blocker = true, approve_parts = true, findings = true,
+  tools = true, task_limit = true, split_depth = true, on_blocker = true, approve_parts = true, findings = true, parent = true, document = true,
 }
 
 -- ---- A round: one plan as jobs ----------------------------------------------------------------------
@@ -93,6 +93,7 @@ local function one_by_one(state, tasks)
 end
 
 local closing_tools = { outcome.tool, beside = true }
+local to_specialists = { "specialist" }
 
 -- The ones that the task itself names.
 local function alternates_of(state, task)
@@ -111,10 +112,12 @@ end
 
 local function job_of(state, task, index, sequential)
   local def, said = state.team[task.specialist], {}
-  said.split = { id = task.id, specialists = state.specialists, accept = function(list) return parts.accept(state, task, list) end }
+  said.split = { id = { type = "string", enum = { task.id }, description = "Your task" }, specialists = state.specialists, accept = function(list) return parts.accept(state, task, list) end }
   said.block = { id = { type = "string", enum = { task.id }, description = "Your task" }, accept = function() return blockers.may_wait(state.channel.by_id[task.id]) end }
+  local shares = state.options.document ~= nil
   local spec, step = orchestrate.job(def, function(job) return state.channel:brief(task, job, coordinator.closing) end, {
-    trigger = "plan", timeout = timeout_of(state, def), model = state.options.model, allowed = state.options.allowed,
+    board = shares and state.board or nil, document = state.options.document, task_ids = shares and { state.channel.by_id[task.id].board_id } or nil,
+    extra_tools = shares and to_specialists or nil, trigger = "plan", timeout = timeout_of(state, def), model = state.options.model, allowed = state.options.allowed,
     tools = state.options.tools and state.options.tools[def.name], closing = closing_tools, outcome = said,
     on_reassigned = function(from, to, err) state.board:reassign(from, state.channel.by_id[task.id].board_id, to, err.message) end,
     judge = function(reply, err) return outcome.of(said, reply, err) end, attempts = (state.options.retries or RETRIES) + 1, alternates = alternates_of(state, task), check = check_of(task),
@@ -143,7 +146,7 @@ local function enter(state, tasks, parent, unblocks)
     state.in_round[task.id] = true
     wanted[i] = { text = parent and not unblocks and ("%s: %s"):format(task.id, task.description) or task.description, assigned_to = task.specialist,
       active_form = task.active_form or texts.truncate("Working on: " .. task.description, 200),
-      parent = parent and not unblocks and parent.board_id or nil, unblocks = unblocks and parent.board_id or nil }
+      parent = parent and not unblocks and parent.board_id or not parent and state.options.parent or nil, unblocks = unblocks and parent.board_id or nil }
   end
   local ids, err = state.board:create(parent and not unblocks and parent.specialist or "coordinator", wanted)
   if not ids then return nil, err end
@@ -297,7 +300,7 @@ local function run_round(state, value)
   state.on_failure = state.options.on_failure or value.on_failure or "skip"
   local ok, err = enter(state, value.tasks)
   if not ok then return nil, err end
-  state.run:emit("plan_started", { tasks = json.array(value.tasks), board = state.board:number(), task_ids = board_ids(state, value.tasks), execution_mode = sequential and "sequential" or "parallel", replan = state.replans })
+  state.run:emit("plan_started", { parent = state.options.parent, approve_plan = state.options.approve_parts and true or nil, tasks = json.array(value.tasks), board = state.board:number(), task_ids = board_ids(state, value.tasks), execution_mode = sequential and "sequential" or "parallel", replan = state.replans })
   state.jobs:limit("group", state.group, sequential and 1 or state.options.limit or LIMIT)
   local ended <close> = setmetatable({}, { __close = function() state.jobs:limit("group", state.group, nil) end })
   local ids, refused = submit(state, value.tasks, sequential)
@@ -349,7 +352,7 @@ local function tell_end(state, outcomes, finish)
     tasks[i] = { id = entry.id, specialist = entry.specialist, status = entry.status, attempts = entry.attempts, answered_by = entry.answered_by, tried = entry.tried,
       parent = entry.parent, unblocks = entry.unblocks }
   end
-  state.run:emit("plan_finished", { finish = finish, tasks = tasks, replans = state.replans })
+  state.run:emit("plan_finished", { parent = state.options.parent, finish = finish, tasks = tasks, replans = state.replans })
 end
 
 local function aggregate(state)
@@ -459,6 +462,8 @@ end
 ---@field findings? hocket.Findings What was read while the plan was made (orchestrate.findings).
 ---@field split_depth? integer How deep specialists with the tool `split_task` may split tasks (2).
 ---@field on_blocker? fun(about: table): hocket.PlanTask[]?, hocket.Error|string? Makes tasks of what blocks one (`about`: task, what, needs, tasks, and wrong(list)), or refuses: nil and why.
+---@field document? hocket.Document With it specialists work on the board and the document with the tools of `tools: [specialist]`.
+---@field parent? integer The task of the board whose parts these tasks are.
 ---@field approve_parts? fun(tasks: hocket.PlanTask[]): boolean?, hocket.Error? Allows a split: true, or nil and an error.
 
 --- Carries out a plan, and waits until every task has ended. A plan that is not valid is an error, and nothing of it is done. A

@@ -20,6 +20,7 @@
 local ask = require "hocket.ask"
 local fence = require "hocket.fence"
 local board = require "hocket.board"
+local broker = require "hocket.broker"
 local document = require "hocket.document"
 local events = require "hocket.events"
 local json = require "hocket.json"
@@ -28,6 +29,7 @@ local outcome = require "hocket.patterns.outcome"
 local reading = require "hocket.patterns.facilitator.reading"
 local sections = require "hocket.patterns.facilitator.sections"
 local specialist = require "hocket.patterns.facilitator.specialist"
+local splitting = require "hocket.patterns.facilitator.splitting"
 local tool = require "hocket.tool"
 local waiting = require "hocket.patterns.facilitator.waiting"
 
@@ -157,6 +159,9 @@ local function has_open(tasks, ids)
   return false
 end
 
+-- Tasks that a board may have, where its facilitator has made it.
+local rooms = setmetatable({}, { __mode = "k" })
+
 local to_specialists = { "specialist" }
 local closing_tools = { outcome.tool, beside = true }
 
@@ -187,15 +192,18 @@ local function dispatch(ctx, name, ids, message)
   end
   waiting.go_on(tasks, ids, name)
   local sent <close> = setmetatable({ board = tasks, name = name, ids = ids, settled = false }, cut_off)
-  local said = { block = waiting.block(tasks, ids) }
+  local about = { lead = ctx.agent, team = ctx.team, board = tasks, document = ctx.document, ids = ids, room = rooms[tasks], model = ctx.model }
+  local said = { block = waiting.block(tasks, ids), split = splitting.split(about) }
   local function judge(reply, err)
     if said.status or has_open(tasks, ids) then return outcome.of(said, reply, err) end
     return reply, err
   end
-  local reply, wrong = orchestrate.call(ctx.team[name], message, {
+  local spec, step = orchestrate.job(ctx.team[name], message, {
     trigger = "dispatch", task_ids = ids, board = tasks, document = ctx.document, extra_tools = to_specialists, model = ctx.model,
     closing = newer and closing_tools or nil, outcome = said, judge = judge, on_reassigned = reassigning(tasks, ids),
   })
+  if not spec then return failed(step) end
+  local reply, wrong = broker.shared():call(splitting.within(spec, about, name, said))
   reply, wrong = judge(reply, wrong)
   if reply and said.blocked then
     sent.settled = true
@@ -308,6 +316,7 @@ local function provide(env)
   local given_board, given_document = env.board or held.board, env.document or held.document
   if held.board then held.board:allow(lead.task_limit or TASK_LIMIT) end
   env.board, env.document = given_board or board { limit = lead.task_limit, agents = lead.agents }, given_document
+  if held.board or not given_board then rooms[env.board] = #env.board + (lead.task_limit or TASK_LIMIT) end
   if not given_document then
     local dimensions, wrong = dimensions_of(lead.document or one_section)
     if not dimensions then return nil, { code = "agent", message = ("%s: 'document': %s"):format(lead.file, wrong) } end

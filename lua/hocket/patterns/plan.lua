@@ -79,6 +79,11 @@ needs in `findings`: it gets these results with its task, and does not have to l
 ---@param explores? boolean Tasks have the numbers of findings.
 ---@return table
 function plan.schema(specialists, limit, most, checks, explores)
+  orchestrate.argument("patterns.plan.schema", 1, "table?", specialists)
+  orchestrate.argument("patterns.plan.schema", 2, "integer?", limit)
+  orchestrate.argument("patterns.plan.schema", 3, "integer?", most)
+  orchestrate.argument("patterns.plan.schema", 4, "boolean?", checks)
+  orchestrate.argument("patterns.plan.schema", 5, "boolean?", explores)
   local text, any = { type = "string", minLength = 1, maxLength = most }, { type = "string", maxLength = most }
   local task = {
     type = "object", required = { "id", "specialist", "description" },

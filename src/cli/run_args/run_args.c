@@ -63,7 +63,7 @@ const struct cli_option cli_run_options[] = {
           "cancel the run when its work takes longer (exit code 124); waiting for people does\n"
           "not count"),
         .for_commands = ALL_BUT(CLI_FOR_RESUME) },
-    { CLI_TEXT(0, "plan", "FILE", struct cli_run_args, plan,
+    { CLI_TEXT(0, "plan", "FILE|NAME", struct cli_run_args, plan,
           "carry out the plan in FILE (Markdown or YAML), without a TARGET; the words are its\n"
           "request"),
         .for_commands = CLI_FOR_RUN },

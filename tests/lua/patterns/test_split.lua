@@ -184,4 +184,92 @@ t.test("whoever approves the plan approves the parts", function()
   t.equal(#(asked.mason or {}), 0)
 end)
 
+-- ---- On a facilitator's board ---------------------------------------------------------------------
+
+-- A facilitator that makes these calls, and says at the end what it was told last.
+local function lead(...)
+  local steps = { ... }
+  return function(request) return steps[request.turn] and { calls = { steps[request.turn] } } or request.last.text end
+end
+
+local create = s.call("create_tasks", { tasks = { { text = "Build a house", assigned_to = "boss" } } })
+local send = s.call("call_boss", { task_ids = { 1 }, message = "Build a house" })
+
+local function dispatch(models, more)
+  local asked = p.play(models)
+  local all = { lead = { tools = { "facilitator" }, agents = { "boss", "mason", "painter" } }, boss = { tools = { "specialist", "split_task" } }, mason = { tools = { "specialist" } }, painter = { tools = { "specialist" } } }
+  for name, def in pairs(more or {}) do
+    for key, value in pairs(def) do all[name][key] = value end
+  end
+  local board = hocket.board { limit = 8 }
+  local reply, err, run = p.run(p.agents(all).lead, "Go", { board = board })
+  return reply, err, run, board, asked
+end
+
+t.test("on a facilitator's board: the parts are tasks of it, and the facilitator gets what they came to", function()
+  local reply, _, run, board, asked = dispatch { lead = lead(create, send), boss = split(1, { part "walls", part("roof", "painter", { depends_on = { "walls" } }) }),
+    mason = function(request) return request.turn == 1 and { calls = { s.call("write_section", { section = "general", content = "stone walls" }) } } or "built walls" end, painter = "did the roof" }
+  t.has(reply.text, "built walls")
+  t.has(reply.text, "did the roof")
+  local shown = {}
+  for i, task in ipairs(board:tasks()) do shown[i] = ("%s %s %s %s"):format(task.text, task.assigned_to, task.status, task.parent or "-") end
+  t.same(shown, { "Build a house boss done -", "Do walls mason done 1", "Do roof painter done 1" })
+  t.equal(#asked.boss, 1)
+  local told = s.events(run, "task_split")[1]
+  t.same({ told.id, told.board, told.task_id, s.events(run, "plan_started")[1].parent, s.events(run, "plan_started")[1].task_ids }, { 1, 1, 1, 1, { 2, 3 } })
+  t.equal((s.events(run, "document_updated")[1] or {}).content, "stone walls", asked.mason[2] and asked.mason[2].last.text)
+  t.equal(s.events(run, "workflow_finished")[1].partial, nil)
+end)
+
+t.test("on a facilitator's board a part that fails fails the task, also where it had completed it itself", function()
+  local _, _, _, board = dispatch { lead = lead(create, send), boss = split(1, { part "walls", part("roof", "painter") }), mason = "built walls", painter = function(request)
+    return request.turn == 1 and { calls = { s.call("complete_task", { task_id = 3 }) } } or { text = "Half a ro", finish = "length" }
+  end }
+  local tasks = board:tasks()
+  t.same({ tasks[1].status, tasks[2].status, tasks[3].status }, { "failed", "done", "failed" })
+  t.has(tasks[1].error, "1 of 2 parts did not complete")
+end)
+
+t.test("on a facilitator's board: whoever splits for ever, beyond the limit, or what is not its own, is told, and fails", function()
+  local again = s.call("call_boss", { task_ids = { 1 }, message = "Build a house" })
+  local _, _, _, board, asked = dispatch({ lead = lead(create, send, again), boss = function(request)
+    if request.turn == 1 then return split(2, { part "walls" }) end
+    local many = {}
+    for i = 1, 8 do many[i] = part("p" .. i) end
+    return split(1, request.turn == 2 and many or { part("walls", "nobody") })
+  end, mason = "did it" })
+  t.has(asked.boss[2].last.text, "task 2 is not an open task of yours")
+  t.equal(board:tasks()[1].status, "failed")
+  t.equal(#board:tasks(), 1)
+  local deep
+  _, _, _, board, deep = dispatch({ lead = lead(create, send), boss = function(request)
+    local id = request.tools.split_task.parameters.properties.id
+    return split(id.enum and id.enum[1] or 1, { part("inner", "boss") })
+  end, mason = "did it" })
+  local shown = {}
+  for i, task in ipairs(board:tasks()) do shown[i] = ("%s %s"):format(task.status, task.parent or "-") end
+  t.same(shown, { "failed -", "failed 1", "failed 2" })
+  t.has(board:tasks()[3].error, "tasks are split 1 deep at most")
+  t.equal(#deep.boss, 2 + 3)
+end)
+
+t.test("on a facilitator's board the budget of whoever split the task binds the parts", function()
+  local _, _, _, board = dispatch({ lead = lead(create, send), boss = split(1, { part "walls", part("roof", "painter", { depends_on = { "walls" } }) }), mason = "did it", painter = "did it" },
+    { boss = { budget = { turns = 4 } } })
+  local tasks = board:tasks()
+  t.same({ tasks[1].status, tasks[2].status, tasks[3].status }, { "failed", "done", "failed" })
+  t.has(tasks[3].error, "the budget of boss is")
+end)
+
+t.test("one of several tasks is not split before the others are done", function()
+  local _, _, _, board, asked = dispatch { lead = lead(s.call("create_tasks", { tasks = { { text = "House", assigned_to = "boss" }, { text = "Shed", assigned_to = "boss" } } }),
+    s.call("call_boss", { task_ids = { 1, 2 }, message = "Build" })), boss = function(request)
+    if request.turn == 2 then return { calls = { s.call("complete_task", { task_id = 2, result = "a shed" }) } } end
+    return split(1, { part "walls" })
+  end, mason = "built walls" }
+  t.has(asked.boss[2].last.text, "you were sent to several tasks")
+  t.equal(board:tasks()[3].parent, 1)
+  for i, task in ipairs(board:tasks()) do t.equal(task.status, "done", tostring(i)) end
+end)
+
 return t.finish()

@@ -43,7 +43,7 @@ Names.__index = Names
 ---@param list? (string|hocket.Tool)[]
 function Names:add(list)
   for _, one in ipairs(list or {}) do
-    local name = type(one) == "table" and one.name or one:match "^workflow:(.+)$" or one
+    local name = type(one) == "table" and one.name or one:match "^workflow:(.+)$" or one:match "^plan:(.+)$" or one
     if not toolsets[one] then self.exact[name] = true end
   end
 end

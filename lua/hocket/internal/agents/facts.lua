@@ -11,7 +11,7 @@ local own_sets = { "mcp", "memory", "project", "skills" }
 
 local function has_workflows(tools)
   for _, one in ipairs(tools) do
-    if type(one) == "string" and one:sub(1, 9) == "workflow:" then return true end
+    if type(one) == "string" and (one:sub(1, 9) == "workflow:" or one:sub(1, 5) == "plan:") then return true end
   end
   return false
 end
@@ -27,7 +27,7 @@ end
 ---@field may_delegate boolean Who has agents to call, and is no router, can delegate, unless a toolset of its own leads them.
 ---@field has_tools boolean Whether it has tools whoever calls it.
 ---@field sets string[] Toolsets that its keys bring along.
----@field has_workflows boolean Whether a tool of it is a workflow: most have none, and need not load what finds them.
+---@field has_workflows boolean Whether a tool of it is a workflow or a plan: most have none, and need not load what finds them.
 ---@field asks_again boolean Whether it may ask those again that it has called (tool ask_again).
 ---@field has_places boolean Whether its prompt is to be filled in.
 ---@field edges hocket.Edge[] Whom it may call.

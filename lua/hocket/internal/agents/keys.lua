@@ -178,7 +178,7 @@ local groups = {
     { name = "warm_cache", kind = kinds.boolean, default = false, doc = "of several calls at once the first goes alone until the provider's cache has the prompt; the others read it there" },
   },
   { title = "Tools, data and schemas",
-    { name = "tools", kind = tools, default = {}, doc = "the tools and toolsets of the agent; `workflow:NAME` is a workflow of the project" },
+    { name = "tools", kind = tools, default = {}, doc = "the tools and toolsets of the agent; `workflow:NAME` is a workflow of the project, `plan:NAME` a saved plan" },
     { name = "server_tools", kind = of_provider, doc = "tools that the provider runs: web_search, web_fetch, code_execution, file_search, image_generation" },
     { name = "mcp", kind = later(mcp_servers), doc = "MCP servers whose tools the agent has: declared here, or names in .mcp.json" },
     { name = "skills", kind = skills, doc = "`true`: all skills of the project and the user; or names, or paths (with a slash) relative to this file" },

@@ -45,7 +45,7 @@ local function check_tools(def, places, opts, problems)
       local line, column = problem.place(places, ("/tools/%d"):format(i - 1))
       problems[#problems + 1] = problem.new(def.file, line, column, "unknown_tool",
         ("unknown tool '%s'%s"):format(name, problem.hint(name, tool.names())))
-    elseif type(name) == "string" and name:find("^workflow:") then
+    elseif type(name) == "string" and (name:find "^workflow:" or name:find "^plan:") then
       workflow_file.check_tool(def, i, places, problems)
     end
   end

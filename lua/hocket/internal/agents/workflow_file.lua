@@ -1,4 +1,4 @@
---- Workflows that agents' files name, as a tool (`tools: [workflow:audit]`) or as an agent (`agents: [audit.lua]`). A workflow's file is
+--- Workflows and plans that agents' files name, as a tool (`tools: [workflow:audit, plan:garden]`) or as an agent (`agents: [audit.lua]`). A workflow's file is
 --- read as a text here, and run by runner/named.lua: its description and schemas are known as far as they are written out.
 local bind = require "hocket.internal.base.script.bind"
 local parse = require "hocket.internal.base.script.parse"
@@ -10,11 +10,13 @@ local sources = require "hocket.internal.base.sources"
 
 local workflow_file = {}
 
---- The name of the workflow that a name for `tools:` means.
+--- What a name for `tools:` means that is saved in the project: its kind, and its name.
 ---@param name any
----@return string?
-function workflow_file.tool_name(name)
-  return type(name) == "string" and name:match "^workflow:([%w_-]+)$" or nil
+---@return "workflow"|"plan"|nil kind
+---@return string? short nil: it is no name.
+function workflow_file.saved(name)
+  local kind = type(name) == "string" and (name:match "^(workflow):" or name:match "^(plan):") or nil
+  return kind, kind and name:match "^%l+:([%w_-]+)$" or nil
 end
 
 --- Whether an item of `agents:` is a workflow's file.
@@ -26,11 +28,14 @@ end
 
 -- ---- Where it is ----------------------------------------------------------------------------------
 
--- Folders of workflows beside an agent's file: `workflows` in its folder, or beside the folder `agents` that it is in.
-local function folders(def)
-  local dir = def.file and def.file:match "^(.*)/[^/]*$" or "."
+-- How files of a kind end; the first is how they are called where there is none.
+local ends = { workflow = { ".lua" }, plan = { ".md", ".yaml", ".yml" } }
+
+-- Folders of a kind beside an agent's file: `workflows` in its folder, or beside the folder `agents` that it is in.
+local function folders(def, kind)
+  local dir, folder = def.file and def.file:match "^(.*)/[^/]*$" or ".", kind .. "s"
   local above = dir:match "^(.*)/agents$" or dir == "agents" and "." or nil
-  return { dir .. "/workflows", above and (above == "." and "workflows" or above .. "/workflows") or nil }
+  return { dir .. "/" .. folder, above and (above == "." and folder or above .. "/" .. folder) or nil }
 end
 
 local function is_file(path)
@@ -38,15 +43,28 @@ local function is_file(path)
   return info ~= nil and info.kind == "file"
 end
 
---- The file of a workflow of this name that an agent may have.
+--- The file of this name in one of some folders.
+---@param dirs string[]
+---@param name string
+---@param kind "workflow"|"plan"
+---@return string? path
+function workflow_file.within(dirs, name, kind)
+  for _, dir in ipairs(dirs) do
+    for _, ending in ipairs(ends[kind]) do
+      local path = ("%s/%s%s"):format(dir, name, ending)
+      if is_file(path) then return path end
+    end
+  end
+end
+
+--- The file of a workflow, or of a plan, of this name that an agent may have.
 ---@param def hocket.Agent
 ---@param name string
+---@param kind? "workflow"|"plan"
 ---@return string? path
-function workflow_file.named(def, name)
-  for _, dir in ipairs(folders(def)) do
-    local path = ("%s/%s.lua"):format(dir, name)
-    if is_file(path) then return path end
-  end
+function workflow_file.named(def, name, kind)
+  kind = kind or "workflow"
+  return workflow_file.within(folders(def, kind), name, kind)
 end
 
 --- The file that an item of `agents:` means: beside the agent's file, or in a folder of workflows.
@@ -57,17 +75,17 @@ function workflow_file.at(def, path)
   if path:sub(1, 1) == "/" then return is_file(path) and path or nil end
   local beside = (def.file:match "^(.*/)[^/]*$" or "") .. path
   if is_file(beside) then return beside end
-  return not path:find("/", 1, true) and workflow_file.named(def, path:gsub("%.lua$", "")) or nil
+  return not path:find("/", 1, true) and workflow_file.named(def, (path:gsub("%.lua$", ""))) or nil
 end
 
---- The files of workflows that an agent's `tools:` names.
+--- The files of workflows and plans that an agent's `tools:` names.
 ---@param def hocket.Agent
 ---@return string[]
 function workflow_file.files_of(def)
   local list = {}
   for _, one in ipairs(def.tools) do
-    local name = workflow_file.tool_name(one)
-    list[#list + 1] = name and workflow_file.named(def, name)
+    local kind, name = workflow_file.saved(one)
+    list[#list + 1] = name and workflow_file.named(def, name, kind)
   end
   return list
 end
@@ -163,16 +181,16 @@ function workflow_file.definition(path)
   return def, problems
 end
 
---- Checks that a workflow is there that an agent's `tools:` names.
+--- Checks that a workflow or a plan is there that an agent's `tools:` names.
 ---@param def hocket.Agent
 ---@param item integer Which of its tools.
 ---@param places table<string, integer[]>
 ---@param problems hocket.Problem[] Gets what is wrong.
 function workflow_file.check_tool(def, item, places, problems)
-  local name, dirs = workflow_file.tool_name(def.tools[item]), folders(def)
-  local file = name and workflow_file.named(def, name)
-  local about, err = nil, { message = name and ("there is no %s.lua in %s"):format(name, dirs[#dirs]) or "the name of a workflow has letters, digits, - and _" }
-  if file then about, err = workflow_file.about(file) end
+  local kind, name = workflow_file.saved(def.tools[item])
+  local dirs, file = folders(def, kind), name and workflow_file.named(def, name, kind)
+  local about, err = kind == "plan" and file, { message = name and ("there is no %s%s in %s"):format(name, ends[kind][1], dirs[#dirs]) or ("the name of a %s has letters, digits, - and _"):format(kind) }
+  if file and kind == "workflow" then about, err = workflow_file.about(file) end
   if about then return end
   local line, column = problem.place(places, ("/tools/%d"):format(item - 1))
   problems[#problems + 1] = problem.new(def.file, line, column, "unknown_tool", ("'%s': %s"):format(def.tools[item], err.message))

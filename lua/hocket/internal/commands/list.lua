@@ -107,6 +107,7 @@ local sets = {
 -- Tools that exist only in a project that has such a workflow, or while a specialist works on a task.
 local elsewhere = {
   ["workflow:NAME"] = "Run the workflow workflows/NAME.lua of the project.",
+  ["plan:NAME"] = "Carry out the saved plan plans/NAME.md of the project.",
   report_blocker = "Report what blocks its task: the planner adds tasks for that, or refuses.",
   split_task = "Split its task of a plan into parts for specialists.",
 }

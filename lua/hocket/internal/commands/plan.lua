@@ -20,10 +20,11 @@ local function planned(id)
     local kind = record.json:match '"type":"(plan_%a+)"'
     local event = kind and json.decode(record.json)
     if type(event) ~= "table" then return end
+    if event.parent then return end -- parts of a facilitator's task
     if event.type == "plan_finished" then ended = event end
     for _, task in ipairs(event.type == "plan_started" and event.tasks or {}) do
       if not tasks[task.id] then order[#order + 1] = task end
-      tasks[task.id] = { task = task, mode = event.execution_mode }
+      tasks[task.id] = { task = task, mode = event.execution_mode, approve_plan = event.approve_plan == true or nil }
     end
   end)
   if not ok then return nil, err end
@@ -32,16 +33,16 @@ end
 
 -- The plan that ended last, without tasks that a new plan has replaced; before an end, all tasks.
 local function plan_in(found)
-  local made = { type = "task", tasks = json.array {} }
+  local made, approved = { type = "task", tasks = json.array {} }, nil
   for _, one in ipairs(found.ended and found.ended.tasks or found.order) do
     local known = found.tasks[one.id]
     if known then
-      made.execution_mode = made.execution_mode or known.mode
+      made.execution_mode, approved = made.execution_mode or known.mode, approved or known.approve_plan
       table.insert(made.tasks, known.task)
     end
   end
   if made.execution_mode ~= "sequential" then made.execution_mode = nil end
-  return made
+  return made, approved
 end
 
 -- What the file of a run's plan says beside its steps; `dir`: the folder of the file that is made now.
@@ -96,7 +97,8 @@ local function of_run(args)
   local found, wrong = planned(row.id)
   if not found then return nil, wrong end
   if not found.order[1] then return stored.failure("not_found", "run %s has carried out no plan", row.id) end
-  local about = { name = name_of(row.input or ""), request = row.input ~= "" and row.input or nil, plan = plan_in(found) }
+  local about = { name = name_of(row.input or ""), request = row.input ~= "" and row.input or nil }
+  about.plan, about.approve_plan = plan_in(found)
   add_source(about, row, args.save and FOLDER or ".")
   if args.save then return save(row, found, about, args.save) end
   local text = args.yaml and plan.to_yaml(about) or plan.to_markdown(about)

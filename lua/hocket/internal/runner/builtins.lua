@@ -22,6 +22,7 @@ tool.set("delegate", function(env)
 end)
 tool.set("delegate_to_agent", function(env) return require("hocket.tools.delegate_to_agent").tool(env) end)
 
+tool.set("plan:NAME", function(env, name) return require("hocket.internal.runner.plan_target").tool(env, name) end)
 tool.set("workflow:NAME", function(env, name) return require("hocket.internal.runner.named").tool(env, name) end)
 
 local function admit_server(run, def, quietly)

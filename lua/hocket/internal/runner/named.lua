@@ -122,7 +122,7 @@ end
 ---@return hocket.Tool?
 ---@return hocket.Error?
 function named.tool(env, set)
-  local name = workflow_file.tool_name(set)
+  local _, name = workflow_file.saved(set)
   local file = name and workflow_file.named(env.agent, name)
   if not file then return nil, { code = "agent", message = ("%s: there is no workflow '%s'"):format(env.agent.file or env.agent.name, set) } end
   local def, problems = workflow_file.definition(file)

@@ -1,11 +1,16 @@
 --- A plan's file as a target: its steps, and the agents that are its owners.
 ---
+--- An agent has a saved plan as a tool: `tools: [plan:NAME]`.
+---
 ---     team: FOLDER in the file     else `agents` beside the file, or one folder up     else the agents that come with hocket
 local agents = require "hocket.agent"
+local orchestrate = require "hocket.orchestrate"
 local plan = require "hocket.patterns.plan"
 local problem = require "hocket.internal.agents.problem"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
 local sources = require "hocket.internal.base.sources"
+local tool = require "hocket.tool"
+local workflow_file = require "hocket.internal.agents.workflow_file"
 
 local plan_target = {}
 
@@ -97,11 +102,21 @@ local function function_dirs(about, team)
   return dirs
 end
 
---- What it stands for; nil: it is no plan.
+--- The folders of functions that a plan's checks name, by its file.
+---@param path string
+---@return string[]
+function plan_target.function_dirs(path)
+  local text = plan_target.text(path)
+  local made = text and plan_target.read(path, text)
+  return made and function_dirs(made.about, made.team) or {}
+end
+
+--- What it stands for: a file, or the name of a saved plan (`plans/NAME.md`); nil: it is no plan.
 ---@param path string
 ---@return table? found
 ---@return hocket.Error?
 function plan_target.find(path)
+  path = path:find "^[%w_-]+$" and not sources.info(path) and workflow_file.within({ "plans" }, path, "plan") or path
   local text = plan_target.text(path)
   if not text then return nil end
   local made, problems = plan_target.read(path, text)
@@ -120,6 +135,43 @@ function plan_target.run(found, input)
   local about, team = found.plan.about, found.plan.team
   local options = { team = team, on_failure = about.plan.on_failure, approved = about.approve_plan ~= true }
   return require("hocket.patterns.planner").carry_out(about.plan, options, input)
+end
+
+-- ---- As a tool ----------------------------------------------------------------------------------
+
+local parameters = { type = "object", additionalProperties = false,
+  properties = { request = { type = "string", description = "What is asked, in words: each step reads it" } } }
+
+-- One call carries the plan out, with the rights and the budget of its caller. A person has to trust its file, as that of a draft.
+local function carry_out(env, path, request)
+  local ok, refused = orchestrate.admit_text(path)
+  if not ok then return nil, refused end
+  local found, err = plan_target.find(path)
+  if not found then return nil, err or { code = "agent", message = path .. ": no plan" } end
+  local about = found.plan.about
+  local reply
+  reply, err = require("hocket.patterns.planner").carry_out(about.plan, { team = found.plan.team, on_failure = about.plan.on_failure, approved = about.approve_plan ~= true,
+    model = env.model, allowed = env.allowed }, request)
+  if not reply then return nil, err end
+  if reply.finish == "declined" then return nil, { code = "declined", message = "the user did not approve the plan, and nothing was done" } end
+  return reply.text
+end
+
+--- The tool of `tools: [plan:NAME]`.
+---@param env table
+---@param set string
+---@return hocket.Tool?
+---@return hocket.Error?
+function plan_target.tool(env, set)
+  local _, name = workflow_file.saved(set)
+  local path = name and workflow_file.named(env.agent, name, "plan")
+  local text = path and plan_target.text(path)
+  local about, problems = nil, { { message = "there is no such plan" } }
+  if text then about, problems = plan.parse(text) end
+  if not about then return nil, { code = "agent", message = ("%s: '%s': %s"):format(env.agent.file or env.agent.name, set, problems[1].message) } end
+  local what = about.description or about.request and "A plan for: " .. about.request or "The plan " .. about.name
+  return tool.new { name = name, description = ("%s. Its steps have owners, and are carried out in one call."):format(what), parameters = parameters, steps = true, fence = { "result", name },
+    run = function(args) return carry_out(env, path, args.request) end }
 end
 
 return plan_target

@@ -174,9 +174,9 @@ function target.find(path, validated, options)
     return found
   end
   if as == "plan" then
-    if not sources.info(path) then return nil, no_such(path) end
     local found, err = plan_target.find(path)
     if found or err then return found, err end
+    if not sources.info(path) then return nil, no_such(path) end
     return failure("invalid", ("%s: no plan: a plan is a file .md with the key 'plan' in its front matter, or a file .yaml with it"):format(path))
   end
   return find_any(path, validated, format)

@@ -15,6 +15,7 @@ local facts_of = require "hocket.internal.agents.facts"
 local functions = require "hocket.internal.base.lazy" "hocket.internal.agents.functions"
 local hooks_place = require "hocket.internal.runner.hooks.place"
 local machine_policy = require "hocket.internal.models.machine_policy"
+local plan_target = require "hocket.internal.base.lazy" "hocket.internal.runner.plan_target"
 local script = require "hocket.internal.base.script"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
 local sanitize = require "hocket.internal.base.lazy" "hocket.internal.base.sanitize"
@@ -284,7 +285,9 @@ local function named_folders(found)
     if functions.of(def)[1] then seen[found.dir] = true end
     local files = facts_of(def).has_workflows and workflow_file.files_of(def) or {}
     if def.workflow then files[#files + 1] = def.file end
-    for _, file in ipairs(files) do seen[file:match "^(.*)/[^/]*$" or "."] = true end
+    for _, file in ipairs(files) do
+      for _, dir in ipairs(script.is_lua(file) and { file:match "^(.*)/[^/]*$" or "." } or plan_target.function_dirs(file)) do seen[dir] = true end
+    end
   end
   local _, of_hooks = hooks_place(found.dir or ".")
   if of_hooks then seen[of_hooks] = true end

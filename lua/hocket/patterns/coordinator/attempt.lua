@@ -106,6 +106,6 @@ return function(state, task, inner, job, said)
   if orchestrate.is_refusal(err) then err.no_retry = true end
   if err.code == "timeout" and stall(state, task, one, err.message) then err.no_retry = true end
   entry.status, entry.error, entry.partial = "failed", err.message, err.partial
-  state.board:fail(task.specialist, entry.board_id, ("attempt %d: %s"):format(job.attempt, err.message))
+  state.board:settle(task.specialist, { entry.board_id }, false, ("attempt %d: %s"):format(job.attempt, err.message)) -- also where it had completed it itself
   return nil, err
 end

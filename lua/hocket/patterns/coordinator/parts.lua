@@ -4,6 +4,7 @@
 ---       └── waits, and is done with what the parts came to; who depends on `walls` waits for it
 ---
 --- Depth, the limit of tasks and the budget of the task bind: a split that goes beyond is refused, and what was done stays.
+local ask = require "hocket.ask"
 local orchestrate = require "hocket.orchestrate"
 local outcome = require "hocket.patterns.outcome"
 local plan = require "hocket.patterns.plan"
@@ -74,6 +75,20 @@ local function approve(state, entry, list, made)
   return true
 end
 
+--- Asks the user about parts: a specialist gives work to others.
+---@async
+---@param list hocket.PlanTask[]
+---@return true?
+---@return hocket.Error?
+function parts.ask_user(list)
+  local verdict, said = ask.plan(plan.describe { tasks = list }, { part = true })
+  if verdict == "accept" then return true end
+  if not verdict and said.code ~= "unsupported" then return nil, said end
+  local why = verdict == "refuse" and "the user refused the parts" or verdict == "revise" and "the user wants other parts: " .. said
+    or "the parts need the user's approval, and nobody is there to give it"
+  return nil, { code = "denied", message = ("the task is not split, and nothing of it was done: %s"):format(why) }
+end
+
 --- Takes a split, or says what is wrong with it.
 ---@async
 ---@param state table The coordinator's.
@@ -94,7 +109,7 @@ end
 local function schema_of(id, specialists)
   local one = plan.schema(specialists).properties.tasks.items
   return { type = "object", required = { "id", "tasks" }, properties = {
-    id = { type = "string", enum = { id }, description = "Your task" },
+    id = id,
     tasks = { type = "array", minItems = 1, items = one, description = "The parts, with ids of their own; depends_on names other parts" },
   } }
 end
@@ -115,10 +130,10 @@ function parts.tools(env)
     run = function(args)
       if said.parts or said.splits then return nil, { code = "state", message = "the task is split already" } end
       said.splits = true -- a person may be asked
-      local list, err = split.accept(args.tasks)
+      local list, err = split.accept(args.tasks, args.id)
       said.splits = nil
       if not list then return outcome.refuse(said, err) end
-      said.parts = list
+      said.parts, said.split_id = list, args.id
       return ("%d parts"):format(#list)
     end,
   } }
@@ -152,7 +167,7 @@ end
 --- Reports a split as an event.
 ---@param parent hocket.Outcome
 ---@param list hocket.PlanTask[]
----@param on {board?: integer, task_id: integer, task_ids: integer[]} Where they are on the board.
+---@param on {board?: integer, task_id: integer, task_ids?: integer[]} Where they are on the board.
 function parts.announce(parent, list, on)
   local told = {}
   for i, one in ipairs(list) do told[i] = { id = one.id, specialist = one.specialist, description = one.description, depends_on = one.depends_on } end

@@ -23,7 +23,7 @@ local asking = { write = true, run = true, open = true, elsewhere = true }
 
 -- nil: nobody knows.
 local function effects_of_one(name)
-  if not tool.is_own(name) or several[name] or inner[name] or workflow_file.tool_name(name) then return nil end
+  if not tool.is_own(name) or several[name] or inner[name] or workflow_file.saved(name) then return nil end
   local made = tool.resolve({ name }, { agent = { name = "hocket", tools = {}, agents = {} }, run = { options = {} } }) or {}
   return #made == 1 and made[1].effects or nil
 end
@@ -33,7 +33,7 @@ local function effects_of(tools)
   for _, name in ipairs(tools) do
     local effects = effects_of_one(name)
     for _, effect in ipairs(effects or {}) do found[effect] = asking[effect] and "asks" or "free" end
-    if not effects and not inner[name] and not workflow_file.tool_name(name) then others[#others + 1] = name end
+    if not effects and not inner[name] and not workflow_file.saved(name) then others[#others + 1] = name end
   end
   return found, others
 end
