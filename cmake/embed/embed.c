@@ -21,7 +21,7 @@
 #include "embed.h"
 
 #define MAX_FILES  1024
-#define DICTIONARY 131072
+#define DICTIONARY 163840
 #define ROUNDS     4 /* then what is chosen changes no more */
 
 static struct file files[MAX_FILES];

@@ -28,7 +28,7 @@ static void unpack(lua_State *L, const struct hocket__pack *p, const struct hock
         luaL_error(L, "this program is damaged: '%s' cannot be unpacked", a->name);
 }
 
-/* Pushes a pack's dictionary, which is unpacked once for a Lua state, and kept: 128 KB. */
+/* Pushes a pack's dictionary, which is unpacked once for a Lua state, and kept: 160 KB. */
 static struct hocket__str push_dictionary(lua_State *L, const struct hocket__pack *p)
 {
     const struct hocket__asset *a = &p->dictionary;
