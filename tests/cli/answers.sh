@@ -166,4 +166,18 @@ run hocket answer "$id" a1 --edit '{"n":7}'; expect 0
 run hocket resume -q "$id"; expect 0; has out "put 7"
 run hocket replay "$id"; has err "all as they were told"
 
+# A plan that a person wants changed is made again, also by the scripted team.
+mkdir -p changed/agents
+printf -- '---\nname: lead\ndescription: Leads\ntools: [facilitator]\nagents: [one]\napprove_plan: true\n---\nLead. {{agents}}\n' >changed/agents/lead.md
+printf -- '---\nname: one\ndescription: One\ntools: [specialist]\n---\nOne.\n' >changed/agents/one.md
+echo "return require 'hocket.sim.team' { latency = 0 }" >changed/sim.lua
+run hocket run -q --trust --timeout 60 --model sim --store changed.db changed "A trip"; expect 75
+for answer in "yes, but cheaper" yes; do
+  run hocket answer --store changed.db last q$((${asked:=0} + 1)) "$answer"; expect 0
+  asked=$((asked + 1))
+  run hocket resume -q --trust --store changed.db last
+  [ "$answer" = yes ] || { expect 75; has err "Go ahead?"; }
+done
+expect 0
+hasnt out "the document is empty"
 finish

@@ -130,7 +130,8 @@ end
 local function facilitate(request, script)
   local messages = request.messages
   local wish = first_user(messages)
-  if count(messages, "create_tasks") == 0 then
+  local revises = request.last.name == "create_tasks" and request.last.text:find("Plan again with create_tasks", 1, true) -- a person wants another plan
+  if count(messages, "create_tasks") == 0 or revises then
     local tasks = json.array(script.plan(wish, specialists_of(request)))
     return { text = script.opening(wish), calls = { { name = "create_tasks", arguments = { tasks = tasks } } } }
   elseif count(messages, "get_plan_status") == 0 then
