@@ -54,6 +54,37 @@ cp first other
 unchanged words.lua
 cmp -s first other && fail "two runs have the same words"
 
+# The key that decides them is in the store alone: in no prompt, event or page. It goes along with an export: there a fork has the same words.
+cat >shows.lua <<'X'
+local hocket = require "hocket"
+return hocket.run(hocket.agent { name = "a", prompt = "p" }, hocket.fence.wrap("result", "x", "text")).text .. hocket.fence.wrap("result", "x", "y")
+X
+rm -f runs.db* events
+echo 'return function(request) local f <close> = assert(io.open("asked", "a")) f:write(request.system, request.last.text) return "said" end' >sim.lua
+run "$HOCKET" run -q --store runs.db --events events shows.lua; expect 0; cp out first
+id=$("$HOCKET" runs --store runs.db | awk '{ print $1; exit }')
+run "$HOCKET" show --store runs.db "$id" --html page.html; expect 0
+"$HOCKET" show --store runs.db "$id" --json >shown; "$HOCKET" runs --store runs.db --json >listed
+"$HOCKET" export --store runs.db "$id" it.run 2>/dev/null
+run "$HOCKET" import --store there.db it.run; expect 0
+fork=$("$HOCKET" fork "$id" --latest --store there.db 2>/dev/null)
+run "$HOCKET" resume -q --trust --store there.db "$fork" --events events.there; expect 0
+cmp -s first out || fail "an imported run's fork has other words"
+grep '"type":"run_reused"' events.there >reused; has reused '"run_anew":0'; rm sim.lua
+cat >key.py <<'X'
+import base64, sqlite3, sys
+key = sqlite3.connect("runs.db").execute("SELECT seed FROM runs").fetchone()[0]
+forms = [key, key.hex().encode(), key.hex().upper().encode(), base64.b64encode(key)[:20], base64.urlsafe_b64encode(key)[:20]]
+forms += [str(int.from_bytes(key[:8], "little", signed=signed)).encode() for signed in (False, True)]
+assert len(key) == 16 and len(sys.argv) > 5
+for path in sys.argv[1:]:
+    text = open(path, "rb").read()
+    assert text and not [one for one in forms if one in text], path
+X
+if python3 -c 'import sqlite3' 2>/dev/null; then
+  run python3 key.py asked events page.html shown listed; expect 0
+fi
+
 # Every example, and the built-in planner.
 for dir in "$ROOT"/examples/*/; do
   name=$(basename "$dir")

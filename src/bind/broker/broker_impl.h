@@ -32,6 +32,7 @@ struct hocket__lua_broker {
     uint64_t dispatcher;      /* the fiber that is woken when there may be something to do */
     uint64_t starting;        /* the job that it makes a fiber for; else 0 */
     int failures;             /* of the dispatcher, since it last started a job */
+    bool keyed;               /* jobs have paths, and jitter hangs on these */
     bool dead;                /* the dispatcher has ended, and nobody told it to */
     bool nudged;              /* it was woken and has not looked since: once is enough */
     bool lost;                /* an event could not be noted: memory was out */
@@ -78,6 +79,8 @@ struct hocket__lua_job {
     uint64_t fiber;   /* of its attempt, or of the one before; 0: none */
     uint64_t account; /* 0: not opened */
     uint64_t moved;   /* how often it got on */
+    uint64_t
+        path; /* in a run that is kept: what the paths of its attempts are made of; 0: nothing */
     uint32_t attempt;
     uint32_t waiters; /* fibers of it that wait for jobs: while there are any it holds no slot */
     uint32_t untold;  /* events that functions of Lua have not heard */
@@ -86,8 +89,9 @@ struct hocket__lua_job {
     bool background : 1;
     bool parked : 1;
     bool resuming : 1;
-    bool ending : 1; /* its function has returned */
-    bool ended : 1;  /* it is final */
+    bool ending : 1;  /* its function has returned */
+    bool put_off : 1; /* a fiber waits until its next attempt is due */
+    bool ended : 1;   /* it is final */
     bool forgotten : 1;
     bool
         dropped : 1; /* nobody will ask for its outcome: it is forgotten once its function has returned */
@@ -157,6 +161,7 @@ uint64_t hocket__run_here(lua_State *L);
 
 /* Wakes the dispatcher, unless it is the one that runs. */
 void hocket__broker_nudge(struct hocket__lua_broker *b);
+void hocket__job_leave_wait(struct hocket__lua_job *j);
 
 /* Submits the table at idx (`many`: all in the list at idx, or none) and fills ids: how many, or
  * a negative code. Raises what is wrong with a table. */

@@ -451,6 +451,8 @@ static struct hocket__lua_job *read_job(
         job_new(L, b, r.kept >> HOCKET__JOB_DATA ? HOCKET__JOB_LONG : HOCKET__JOB_SHORT);
     int job = lua_gettop(L);
     spec->ud = j;
+    j->path = hocket__kept_reserve(b->rt);
+    b->keyed |= j->path != 0;
     j->background = r.background;
     j->tells = j->quiet = r.kept >> HOCKET__JOB_EMIT & 1;
     lua_getfield(L, idx, "run");

@@ -240,6 +240,7 @@ static void let_go(lua_State *L, int at, struct hocket__lua_broker *b, struct ho
     int job = lua_gettop(L);
     clear(L, job, HOCKET__JOB_CALL);
     clear(L, job, HOCKET__JOB_SCOPE);
+    hocket__job_leave_wait(j);
     if (f && !(record && record->state == HOCKET__JOB_COMPLETED))
         hocket__fiber_cancel(f); /* which may end further jobs: they are in the list then */
     if (j->account)

@@ -115,7 +115,8 @@ static void start(lua_State *L, struct hocket__lua_broker *b, const struct hocke
     struct hocket__fiber *scope = scope_of(L, job);
     lua_getiuservalue(L, 1, HOCKET__BROKER_WORK);
     lua_pushvalue(L, job);
-    struct hocket__fiber *f = hocket__fiber_spawn_under(L, b->rt, 1, scope);
+    struct hocket__fiber *f =
+        hocket__fiber_spawn_at(L, b->rt, 1, scope, hocket__kept_attempt(j->path, j->attempt));
     j->fiber = f->id;
     lua_pushvalue(L, job); /* until there is a context, which has it */
     lua_setiuservalue(L, -2, HOCKET__FIBER_CONTEXT);
@@ -140,13 +141,24 @@ static void resume(struct hocket__lua_broker *b, const struct hocket__claim *cla
 
 /* ---- The dispatcher ---------------------------------------------------------------------------------- */
 
-/* For jitter: splitmix64. */
-static uint64_t jitter(struct hocket__lua_broker *b)
+static uint64_t mixed(uint64_t v)
 {
-    uint64_t v = b->random += UINT64_C(0x9E3779B97F4A7C15);
     v = (v ^ v >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
     v = (v ^ v >> 27) * UINT64_C(0x94D049BB133111EB);
     return v ^ v >> 31;
+}
+
+/* For jitter: splitmix64, in the order of time. */
+static uint64_t next_jitter(struct hocket__lua_broker *b)
+{
+    return mixed(b->random += UINT64_C(0x9E3779B97F4A7C15));
+}
+
+/* Of the attempt that has failed: the same in whatever order jobs fail, where these have paths. */
+static uint64_t jitter(struct hocket__lua_broker *b, const struct hocket__lua_job *j)
+{
+    uint64_t name = j->path ? j->path : j->id;
+    return b->keyed ? mixed(b->random ^ hocket__kept_attempt(name, j->attempt)) : next_jitter(b);
 }
 
 /* Whether there was a job to start or to go on. */
@@ -156,7 +168,8 @@ static bool next(lua_State *L, struct hocket__lua_broker *b)
     int64_t now = hocket__broker_now(b);
     if (hocket__broker_next_wakeup(b->broker) <= now) {
         hocket__broker_expire(b->broker, now);
-        jitter(b); /* not needed; logs of earlier versions have the retries that come after it */
+        if (!b->keyed)
+            next_jitter(b); /* logs of earlier versions have the retries that come after it */
         hocket__jobs_follow(L, 1, b);
     }
     if (!hocket__broker_next(b->broker, now, &claim))
@@ -184,7 +197,7 @@ static int await_due(lua_State *L, const struct hocket__lua_broker *b)
         return hocket__await_inside(L, -1, 0, go_on);
     int64_t left = at - hocket__broker_now(b);
     left = left > 0 ? left : 0;
-    if (hocket__broker_counts(b->broker, 0).of[HOCKET__JOB_DELAYED] > 0)
+    if (!b->keyed && hocket__broker_counts(b->broker, 0).of[HOCKET__JOB_DELAYED] > 0)
         return hocket__await_inside(L, left, 0, go_on);
     return hocket__await_limit(L, hocket__work_ms(b->rt) + left, 0, go_on);
 }
@@ -335,6 +348,85 @@ static void follow(lua_State *L, const struct hocket__lua_job *j, int outcome)
     lua_setiuservalue(L, JOB, HOCKET__JOB_CALL);
 }
 
+/* ---- Another attempt ------------------------------------------------------------------------------ */
+
+/* In a run that is kept a fiber of its own waits until a job's next attempt is due. Its path is made of the job's and the attempt's. So a
+ * fork finds its place among what came in, whichever job fails first. It is the dispatcher's child, and ends with the broker. */
+
+/* Its stack: broker, job's id, fence, milliseconds. */
+static int is_due(lua_State *L, int status, lua_KContext ctx)
+{
+    struct hocket__lua_broker *b = hocket__check_broker(L);
+    uint64_t id = (uint64_t) lua_tointeger(L, 2);
+    (void) status, (void) ctx;
+    if (!b->broker)
+        return 0;
+    struct hocket__lua_job *j = hocket__job_find(b, id);
+    if (j)
+        j->put_off = false;
+    hocket__broker_due(b->broker, id, (uint64_t) lua_tointeger(L, 3), hocket__broker_now(b));
+    hocket__jobs_follow(L, 1, b);
+    hocket__broker_nudge(b);
+    return 0;
+}
+
+static int wait_until_due(lua_State *L)
+{
+    return hocket__await_inside(L, lua_tointeger(L, 4), 0, is_due);
+}
+
+/* Stack: broker, job's id, fence, milliseconds, path; upvalue 1 as all functions here have it. Protected: it takes memory. */
+static int begin_to_wait(lua_State *L)
+{
+    struct hocket__lua_broker *b = hocket__check_broker(L);
+    struct hocket__fiber *dispatcher = hocket__map_get(&b->rt->fibers, b->dispatcher);
+    uint64_t path = (uint64_t) lua_tointeger(L, 5);
+    lua_settop(L, 4);
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_pushcclosure(L, wait_until_due, 1);
+    lua_insert(L, 1);
+    hocket__fiber_spawn_at(L, b->rt, 4, dispatcher, path)->traits |= HOCKET__PUT_OFF;
+    return 0;
+}
+
+static uint64_t path_of_wait(const struct hocket__lua_job *j)
+{
+    return hocket__kept_attempt(hocket__kept_attempt(j->path, j->attempt), UINT32_MAX);
+}
+
+/* The job may wait for its next attempt. Where there is no memory for that wait it does not. */
+static void put_off(lua_State *L, struct hocket__lua_broker *b, struct hocket__lua_job *j)
+{
+    int64_t now = hocket__broker_now(b);
+    const struct hocket__job *record = b->keyed ? hocket__broker_get(b->broker, j->id) : NULL;
+    int64_t left = record ? hocket__broker_hold_off(b->broker, j->id, now) : -1;
+    if (left < 0)
+        return;
+    int top = lua_gettop(L);
+    uint64_t fence = record->fence;
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_pushcclosure(L, begin_to_wait, 1);
+    lua_pushvalue(L, OWNER);
+    lua_pushinteger(L, (lua_Integer) j->id);
+    lua_pushinteger(L, (lua_Integer) fence);
+    lua_pushinteger(L, left);
+    lua_pushinteger(L, (lua_Integer) path_of_wait(j));
+    j->put_off = b->dispatcher != 0 && lua_pcall(L, 5, 0, 0) == LUA_OK;
+    lua_settop(L, top);
+    if (!j->put_off)
+        hocket__broker_due(b->broker, j->id, fence, now);
+}
+
+/* Its job has ended: nobody waits for its next attempt. */
+void hocket__job_leave_wait(struct hocket__lua_job *j)
+{
+    const struct hocket__kept *k = hocket__clock_run(j->home->broker->clock);
+    struct hocket__fiber *f = j->put_off ? hocket__kept_at(k, path_of_wait(j)) : NULL;
+    j->put_off = false;
+    if (f)
+        hocket__fiber_cancel(f);
+}
+
 /* An error that cannot be kept, of many megabytes, ends the job all the same. */
 static int fail_plainly(struct hocket__lua_broker *b, const struct hocket__lua_job *j, int64_t now)
 {
@@ -355,11 +447,12 @@ static void fail(lua_State *L, struct hocket__lua_job *j, bool no_retry)
     char usage[HOCKET__USAGE_MAX];
     o.no_retry = o.no_retry || no_retry;
     o.usage = hocket__job_put_usage(j, usage);
-    int rc = hocket__broker_fail(b->broker, j->id, j->fence, now, jitter(b), &o, &err);
+    int rc = hocket__broker_fail(b->broker, j->id, j->fence, now, jitter(b, j), &o, &err);
     if (rc == HOCKET_ELIMIT)
         rc = fail_plainly(b, j, now);
     if (rc == HOCKET_ENOMEM)
         hocket__broker_abandon(b->broker, j->id, j->fence, now, rc, &err);
+    put_off(L, b, j);
     follow(L, j, RAISED);
 }
 

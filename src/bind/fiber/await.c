@@ -74,8 +74,8 @@ void hocket__fiber_on_timeout(struct hocket__deadline *d)
     int64_t left = f->wall_due ? hocket__fiber_look_in(f->wall_due) : 0;
     if (left == 0 && hocket__fiber_waits_on_program(f) && f->kept && hocket__kept_is_deaf(f->kept))
         left = HEARD_IN_MS;
-    if (left == 0 && f->kept && hocket__effect_is_early(f))
-        left = 1;
+    if (left == 0 && f->kept)
+        left = hocket__effect_early_ms(f);
     if (left > 0) {
         hocket__deadline_set(&f->rt->deadlines, d, hocket__deadlines_now() + (uint64_t) left);
         return;

@@ -99,8 +99,8 @@ struct hocket__fiber *hocket__fiber_spawn(
 }
 
 /* Stack of L: … fn args | userdata */
-static struct hocket__fiber *spawn(
-    lua_State *L, struct hocket__runtime *rt, int nargs, struct hocket__fiber *parent, bool outside)
+static struct hocket__fiber *spawn(lua_State *L, struct hocket__runtime *rt, int nargs,
+    struct hocket__fiber *parent, uint64_t path, bool outside)
 {
     hocket__need_stack(L, 6);
     struct hocket__fiber *f = lua_newuserdatauv(L, sizeof(*f), HOCKET__FIBER_VALUES);
@@ -144,7 +144,7 @@ static struct hocket__fiber *spawn(
     }
     rt->n_roots += hocket__fiber_is_root(f);
     if (rt->kept && !outside)
-        hocket__kept_adopt(f, parent);
+        hocket__kept_adopt(f, parent, path);
     hocket__fiber_ready(f);
     return f;
 }
@@ -152,13 +152,19 @@ static struct hocket__fiber *spawn(
 struct hocket__fiber *hocket__fiber_spawn_under(
     lua_State *L, struct hocket__runtime *rt, int nargs, struct hocket__fiber *parent)
 {
-    return spawn(L, rt, nargs, parent, false);
+    return spawn(L, rt, nargs, parent, 0, false);
+}
+
+struct hocket__fiber *hocket__fiber_spawn_at(lua_State *L, struct hocket__runtime *rt, int nargs,
+    struct hocket__fiber *parent, uint64_t path)
+{
+    return spawn(L, rt, nargs, parent, path, false);
 }
 
 struct hocket__fiber *hocket__fiber_spawn_outside(
     lua_State *L, struct hocket__runtime *rt, int nargs, struct hocket__fiber *parent)
 {
-    return spawn(L, rt, nargs, parent, true);
+    return spawn(L, rt, nargs, parent, 0, true);
 }
 
 static int nothing(lua_State *L)

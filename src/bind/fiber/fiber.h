@@ -54,7 +54,9 @@ enum hocket__fiber_trait {
     HOCKET__SHELTERED = 1, /* a cancel of its parent does not reach it */
     HOCKET__AWAITED = 2,   /* its parent goes on only when it has ended, whatever else there is */
     HOCKET__SERVICE = 4,   /* what it waits for keeps only the fibers going that call it */
-    HOCKET__HELPER = 8     /* it does what others are waiting for, and nothing of its own */
+    HOCKET__HELPER = 8,    /* it does what others are waiting for, and nothing of its own */
+    HOCKET__PUT_OFF =
+        16 /* it waits until something is tried again: in a fork in the order of the other run */
 };
 
 /* What can end the wait of a fiber, beside its time and a cancel. */
@@ -188,6 +190,10 @@ struct hocket__fiber *hocket__fiber_spawn(
 /* The same under a given parent that has not ended (NULL: none). */
 struct hocket__fiber *hocket__fiber_spawn_under(
     lua_State *L, struct hocket__runtime *rt, int nargs, struct hocket__fiber *parent);
+
+/* The same; in a run that is kept its path is `path` (0: the next below its parent). */
+struct hocket__fiber *hocket__fiber_spawn_at(lua_State *L, struct hocket__runtime *rt, int nargs,
+    struct hocket__fiber *parent, uint64_t path);
 
 /* The same, and it is no part of the kept run whose code runs now. */
 struct hocket__fiber *hocket__fiber_spawn_outside(
@@ -378,6 +384,13 @@ int64_t hocket__kept_wall_due(const struct hocket__kept *k);
 
 /* The run whose code runs now; NULL: none that is kept. */
 struct hocket__kept *hocket__kept_here(const struct hocket__runtime *rt);
+/* A path below the running fiber that nobody else gets, for what begins later, when its time comes. 0: no fiber of a kept run is running, or the
+ * run's edition is below 5. Then names follow the order of time. */
+uint64_t hocket__kept_reserve(struct hocket__runtime *rt);
+/* The fiber with this path; NULL: none, or the run is gone. */
+struct hocket__fiber *hocket__kept_at(const struct hocket__kept *k, uint64_t path);
+/* The path of the i-th attempt at what has this one; 0 for 0. */
+uint64_t hocket__kept_attempt(uint64_t path, uint32_t i);
 
 /* Whether it can be told anything: it goes on, and is not being replayed. */
 bool hocket__kept_hears(const struct hocket__kept *k);

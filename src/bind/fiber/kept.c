@@ -387,15 +387,37 @@ static int join(struct hocket__kept *k, struct hocket__fiber *f, uint64_t path)
     return 0;
 }
 
-void hocket__kept_adopt(struct hocket__fiber *f, struct hocket__fiber *parent)
+static uint64_t next_path(struct hocket__kept *k, struct hocket__fiber *parent)
+{
+    return parent ? hocket__kept_path_of(parent->path, ++parent->made)
+                  : hocket__kept_path_of(2, ++k->detached);
+}
+
+uint64_t hocket__kept_reserve(struct hocket__runtime *rt)
+{
+    struct hocket__kept *k = hocket__kept_here(rt);
+    struct hocket__fiber *f = rt->running;
+    bool reserves = k && f && f->kept == k && (k->edition == 0 || k->edition >= 5);
+    return reserves ? next_path(k, f) : 0;
+}
+
+struct hocket__fiber *hocket__kept_at(const struct hocket__kept *k, uint64_t path)
+{
+    return k ? hocket__map_get(&k->by_path, path) : NULL;
+}
+
+uint64_t hocket__kept_attempt(uint64_t path, uint32_t i)
+{
+    return path ? hocket__kept_path_of(path, i) : 0;
+}
+
+void hocket__kept_adopt(struct hocket__fiber *f, struct hocket__fiber *parent, uint64_t path)
 {
     struct hocket__kept *k = f->rt->kept;
     struct hocket_error err;
     if (!k || k->over || (parent && parent->kept != k))
         return;
-    uint64_t path = parent ? hocket__kept_path_of(parent->path, ++parent->made)
-                           : hocket__kept_path_of(2, ++k->detached);
-    if (join(k, f, path) < 0) {
+    if (join(k, f, path ? path : next_path(k, parent)) < 0) {
         hocket__error_nomem(&err);
         hocket__log_fail(k->log, &err);
     }

@@ -357,20 +357,57 @@ static struct hocket__fiber *first_of(const struct hocket__kept *k)
     return first && waits_for_turn(first) ? first : NULL;
 }
 
+/* Something goes on by itself, in the next round: the time of a wait that did not end there is over, as that of one who rests. */
+static bool goes_on(const struct hocket__kept *k)
+{
+    int64_t now = (int64_t) hocket__deadlines_now();
+    for (const struct hocket__list *l = k->fibers.next; l != &k->fibers; l = l->next) {
+        const struct hocket__fiber *f = hocket__kept_fiber((struct hocket__list *) l);
+        bool is_over = f->state == HOCKET__WAITING && f->deadline.place > 0 && f->wall_due == 0
+                       && f->until_ms > 0 && f->until_ms <= now;
+        if (is_over && hocket__kept_timeout_there(f) == 0)
+            return true;
+    }
+    return false;
+}
+
 void hocket__effect_next_turn(struct hocket__kept *k)
 {
-    struct hocket__fiber *f = k->memory_ref != LUA_NOREF ? first_of(k) : NULL;
+    bool remembers = k->memory_ref != LUA_NOREF;
+    struct hocket__fiber *f = remembers && !goes_on(k) ? first_of(k) : NULL;
     if (f)
         take_turn(f);
 }
 
-bool hocket__effect_is_early(const struct hocket__fiber *f)
+/* The one that was tried again before this one there, and waits for that here. */
+static const struct hocket__fiber *put_off_before(const struct hocket__kept *k, uint64_t place)
+{
+    for (const struct hocket__list *l = k->fibers.next; l != &k->fibers; l = l->next) {
+        const struct hocket__fiber *f = hocket__kept_fiber((struct hocket__list *) l);
+        uint64_t other = f->traits & HOCKET__PUT_OFF ? place_of(f) : 0;
+        if (other > 0 && other < place)
+            return f;
+    }
+    return NULL;
+}
+
+static int64_t time_left(const struct hocket__fiber *f)
+{
+    int64_t left = f->until_ms - (int64_t) hocket__deadlines_now();
+    return left > 1 ? left : 1;
+}
+
+int64_t hocket__effect_early_ms(const struct hocket__fiber *f)
 {
     const struct hocket__kept *k = f->kept;
     bool has_place = k->live && k->memory_ref != LUA_NOREF && f->wall_due == 0;
     uint64_t place = has_place ? hocket__kept_timeout_there(f) : 0;
     const struct hocket__fiber *first = place > 0 ? first_of(k) : NULL;
-    return first && place_of(first) < place;
+    if (first && place_of(first) < place)
+        return 1;
+    bool is_put_off = place > 0 && (f->traits & HOCKET__PUT_OFF);
+    first = is_put_off ? put_off_before(k, place) : NULL;
+    return first ? time_left(first) : 0;
 }
 
 static int64_t first_wait(const struct hocket__kept *k)

@@ -57,8 +57,8 @@ struct hocket__kept {
 
 /* ---- kept.c, for await.c and its like ----------------------------------------------------------- */
 
-/* A fiber is made by code that runs now. */
-void hocket__kept_adopt(struct hocket__fiber *f, struct hocket__fiber *parent);
+/* A fiber is made by code that runs now. Its path: 0 for the next below its parent. */
+void hocket__kept_adopt(struct hocket__fiber *f, struct hocket__fiber *parent, uint64_t path);
 void hocket__kept_ending(struct hocket__fiber *f); /* it is done: with it may be the run */
 void hocket__kept_drop(struct hocket__fiber *f); /* afterwards: it is no part of the run any more */
 /* A wake from outside: whether it is to be done now. */
@@ -165,8 +165,9 @@ void hocket__effect_enter(struct hocket__fiber *f);
 /* Nothing of the run goes on: the remembered outcome that came first then comes now, unless a model is still asked whose answer
  * came before it. */
 void hocket__effect_next_turn(struct hocket__kept *k);
-/* The time of a wait of f is over, and in the other run outcomes came before that, which are still to be given. */
-bool hocket__effect_is_early(const struct hocket__fiber *f);
+/* The time of a wait of f is over. In how many milliseconds to look again, where outcomes that came before its end in the other run are still
+ * to be given, or something that was tried again before it is not yet; 0: it ends now. */
+int64_t hocket__effect_early_ms(const struct hocket__fiber *f);
 /* The time of a wait of f is over. True where outcomes of the run wait for their turn and f's limit was kept in the other run:
  * they come now, and nothing waits for a turn from here on. Limits get back the time of that wait. */
 bool hocket__effect_end_turns(const struct hocket__fiber *f);

@@ -185,6 +185,12 @@ size_t hocket__broker_cancel_all(struct hocket__broker *b, uint64_t run, int64_t
 /* Everything fails, with a status and its text: nobody works on it any more. Allocates nothing. */
 void hocket__broker_fail_all(struct hocket__broker *b, int64_t now_ms, int status);
 
+/* A job that waits for its next attempt: that is due when the caller says so (`due`), at no time of its own. Gives the milliseconds that it would
+ * have waited from now on; below 0: it does not wait for one. */
+int64_t hocket__broker_hold_off(struct hocket__broker *b, uint64_t id, int64_t now_ms);
+/* The next attempt may start, if the job is one that waits for it with this fence. */
+void hocket__broker_due(struct hocket__broker *b, uint64_t id, uint64_t fence, int64_t now_ms);
+
 /* Does what is due: deadlines, retries. Returns how many. */
 size_t hocket__broker_expire(struct hocket__broker *b, int64_t now_ms);
 /* When `expire` will next have something to do, or HOCKET__NEVER. */

@@ -29,6 +29,26 @@ static void fire(struct hocket__broker *b, struct hocket__node *n, int64_t now_m
     hocket__node_finish(b, n, HOCKET__JOB_FAILED, now_ms); /* it is over all attempts */
 }
 
+int64_t hocket__broker_hold_off(struct hocket__broker *b, uint64_t id, int64_t now_ms)
+{
+    struct hocket__node *n = hocket__node_find(b, id);
+    if (!n || n->job->state != HOCKET__JOB_DELAYED)
+        return -1;
+    int64_t left = n->job->due_ms > now_ms ? n->job->due_ms - now_ms : 0;
+    n->job->due_ms = HOCKET__NEVER;
+    hocket__node_timer(b, n);
+    return left;
+}
+
+void hocket__broker_due(struct hocket__broker *b, uint64_t id, uint64_t fence, int64_t now_ms)
+{
+    struct hocket__node *n = hocket__node_find(b, id);
+    if (!n || n->job->state != HOCKET__JOB_DELAYED || n->job->fence != fence)
+        return;
+    hocket__node_ready(b, n);
+    hocket__broker_settle(b, now_ms);
+}
+
 size_t hocket__broker_expire(struct hocket__broker *b, int64_t now_ms)
 {
     size_t count = 0;

@@ -13,6 +13,8 @@
 ---         the note on frames stands in system prompts; texts of a plan have a bound, and its prompt has work first
 ---     4   an agent whose caller withholds the tool of its `tool_choice` works without it; requests of the facilitator and of agents for the web, code and
 ---         commands are shorter; texts of a plan have a bound that llama.cpp can count; a call as text whose JSON is broken is no answer
+---     5   a job's attempts are named by who submitted the job, and wait as long before the next one, in whatever order jobs begin and fail
+---         (bind/broker/work.c)
 local kept = require "hocket.internal.core.kept"
 local system = require "hocket.internal.core.system"
 
