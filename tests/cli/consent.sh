@@ -31,6 +31,8 @@ run hocket answer --store b.db "$id" a2 --allow; resume b.db "$id"; expect 0; ra
 run hocket rm --store a.db "$id"; run hocket import --store a.db it.run; expect 0
 resume a.db "$id"; expect 75; held; said
 run hocket import --store c.db it.run; resume c.db "$id" --approve allow; expect 0; ran; said
+# whoever says so now allows what that allows, and nothing more: what the exporter forbade stays forbidden
+ours a.db --approve deny; run hocket export --store a.db "$id" it.run; run hocket import --store k.db it.run; resume k.db "$id" --approve allow; held
 # leave that was given and not taken stays where it was given
 run hocket run --trust --store a.db helper.md "RUN"; expect 75; id=$(newest a.db)
 run hocket answer --store a.db "$id" a1 --allow; run hocket export --store a.db "$id" it.run
@@ -56,6 +58,7 @@ command -v sqlite3 >/dev/null && {
 leaked() { expect 0; has out "its name cannot be resolved"; }
 run env HOCKET_WEB_ALLOW=leak.invalid "$HOCKET" run --trust --store a.db helper.md LEAK; expect 75; id=$(newest a.db); run hocket answer --store a.db "$id" q1 blue
 run hocket export --store a.db "$id" it.run; run hocket import --store h.db it.run; run hocket import --store i.db it.run
+run hocket import --store l.db it.run; resume l.db "$id" --approve allow; expect 75; has err "web_fetch"; hasnt out "resolved" # nor do its hosts come along
 resume h.db "$id"; expect 75; has err "web_fetch"; hasnt out "resolved"
 resume h.db "$id"; expect 75; has err "web_fetch" # in a second life, too
 run hocket answer --store h.db "$id" a2 --allow; resume h.db "$id"; leaked; run hocket replay --store h.db "$id"; expect 0; has err "all as they were told"

@@ -165,8 +165,8 @@ void hocket__effect_enter(struct hocket__fiber *f);
 /* Nothing of the run goes on: the remembered outcome that came first then comes now, unless a model is still asked whose answer
  * came before it. */
 void hocket__effect_next_turn(struct hocket__kept *k);
-/* The time of a wait of f is over. In how many milliseconds to look again, where outcomes that came before its end in the other run are still
- * to be given, or something that was tried again before it is not yet; 0: it ends now. */
+/* The time of a wait of f is over. 0: it ends now. Else in how many milliseconds to look again: an outcome that came before its end in the
+ * other run is still to be given, or something is still to be tried again before it. */
 int64_t hocket__effect_early_ms(const struct hocket__fiber *f);
 /* The time of a wait of f is over. True where outcomes of the run wait for their turn and f's limit was kept in the other run:
  * they come now, and nothing waits for a turn from here on. Limits get back the time of that wait. */
