@@ -41,6 +41,27 @@ local function events_of(server, run, kind)
   return found
 end
 
+with_server("a facilitator's board: parts below their task, and the path of a task, as the page reads them", {
+  desk = "tools: [facilitator]\nagents: [boss, mason]", boss = "tools: [specialist, split_task]", mason = "alternates: [senior]", senior = "name: senior",
+}, function(server)
+  play = function(request)
+    if request.model == "mason" then return "FAILED: no ladder" end
+    if request.model == "senior" then return "the walls are built" end
+    if request.model == "boss" then
+      return { calls = { { name = "split_task", arguments = { id = 1, tasks = { { id = "walls", specialist = "mason", description = "Build the walls" } } } } } }
+    end
+    local steps = { { name = "create_tasks", arguments = { tasks = { { text = "A house", assigned_to = "boss" } } } }, { name = "call_boss", arguments = { task_ids = { 1 }, message = "Build" } } }
+    return steps[request.turn] and { calls = { steps[request.turn] } } or "It is done: " .. request.last.text
+  end
+  local status, got, headers = server:post("/v1/chat/completions", ask "A house")
+  t.equal(status, 200)
+  t.has(got.choices[1].message.content, "the walls are built")
+  local run, path = headers["x-hocket-run"], {}
+  for _, one in ipairs(events_of(server, run, "task_updated")) do path[#path + 1] = one.reassigned_to end
+  t.same(path, { "senior" })
+  t.same({ events_of(server, run, "tasks_created")[2].tasks[1].parent, events_of(server, run, "task_split")[1].task_id }, { 1, 1 })
+end)
+
 with_server("a handoff that the model chooses: the chosen one's answer, whole and as a stream", {
   desk = "handoff: [{agent: legal, when: it is about contracts}]", legal = "name: legal",
 }, function(server)
