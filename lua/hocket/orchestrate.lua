@@ -72,7 +72,7 @@ end
 local call_named
 
 --- Hands in who calls the functions and workflows that agents' files name.
----@param module {call: fun(run: hocket.Run, def: hocket.Agent, name: string|function, about: table): any?, hocket.Error?, workflow: fun(step: hocket.Step, input: string): hocket.Reply?, hocket.Error?}
+---@param module {find: function, call: fun(run: hocket.Run, def: hocket.Agent, name: string|function, about: table): any?, hocket.Error?, workflow: fun(step: hocket.Step, input: string): hocket.Reply?, hocket.Error?}
 ---@internal
 function orchestrate.set_named(module)
   call_named = module
@@ -110,6 +110,15 @@ end
 ---@return hocket.Error? err
 function Step:call_named(name, about)
   return call_named.call(self.run, self.def, name, about)
+end
+
+--- Such a function, to be called later.
+---@async
+---@param name string|function
+---@return function? fn
+---@return hocket.Error? err
+function Step:named(name)
+  return call_named.find(self.run, self.def, name)
 end
 
 --- Reads what has to hold before an agent's work counts as done, for the option `check`: a command line, or one of
@@ -470,7 +479,7 @@ local function perform(step, job)
   local ended <close> = step
   run.at_work[step.op], step.over = step, nil
   local reply, err
-  if run.hooks and not opts.compact then reply, err = agent_hooks.around(step, run.hooks, work) else reply, err = work(step) end
+  if (run.hooks or def.guards) and not opts.compact then reply, err = agent_hooks.around(step, run.hooks, work) else reply, err = work(step) end
   if opts.alternates or def.alternates then reply, err = or_alternate(step, reply, err) end
   if reply and not opts.inner then
     reply.usage = job:usage() or reply.usage
@@ -492,7 +501,7 @@ local function perform(step, job)
 end
 
 -- Of a reply.
-local kept = { "finish", "text" }
+local kept, kept_of_held = { "finish", "text" }, { "finish" }
 
 local nothing = {}
 
@@ -581,7 +590,7 @@ local function job_of(def, input, opts)
   local budget = budget_of(def, opts)
   if budget and def.pool and pool.takes(step) then budget.reserve = true end -- nobody here sees what it uses meanwhile
   local spec = {
-    agent = def.name, op = step.op, trigger = opts.trigger, budget = budget, keeps = kept,
+    agent = def.name, op = step.op, trigger = opts.trigger, budget = budget, keeps = opts.given and step:holder() and kept_of_held or kept,
     priority = run.options.priority,
     run = function(job)
       if make then step.input = make(job) end
@@ -702,13 +711,13 @@ end
 
 --- Creates the options of orchestrate.job for agents that are consulted: advisors, members. Several agents can share them.
 ---@param trigger string
----@param extra {timeout?: number, memory?: table, closing?: hocket.Tool[], member?: hocket.Member} closing: tools for the agent that answers last.
+---@param extra {timeout?: number, guards?: boolean, memory?: table, closing?: hocket.Tool[], member?: hocket.Member} closing: tools for the agent that answers last.
 ---@return table opts
 function Step:asking(trigger, extra)
   local own = self.opts
   return {
     model = own.model, variables = own.variables, allowed = own.allowed, trigger = trigger, subject = own.subject or self.input, inner = true, files = own.files,
-    timeout = extra.timeout, memory = extra.memory, closing = extra.closing, member = extra.member, framed = extra.framed or own.framed,
+    timeout = extra.timeout, memory = extra.memory, closing = extra.closing, member = extra.member, framed = extra.framed or own.framed, guards = extra.guards,
   }
 end
 

@@ -472,6 +472,17 @@ static void on_hook(const struct about *a)
     add_member(a, "value", DETAIL);
 }
 
+static void on_guard(const struct about *a)
+{
+    a->line->tone = CLI_WARN;
+    cli_buf_adds(text_of(a), "is stopped by the guard ");
+    add_member(a, "guard", DETAIL);
+    cli_buf_adds(text_of(a), " of its ");
+    add_member(a, "side", DETAIL);
+    cli_buf_adds(text_of(a), ": ");
+    add_member(a, "reason", DETAIL);
+}
+
 static void on_blocked(const struct about *a)
 {
     a->line->tone = CLI_DIM;
@@ -649,6 +660,7 @@ void cli_line_of(struct cli_line *out, const struct cli_progress *p, const char 
         { "task_unblocked", on_unblocked },
         { "checked", on_checked },
         { "hook_decided", on_hook },
+        { "guard_tripped", on_guard },
         { "reassigned", on_reassigned },
         { "handoff", on_handoff },
         { "finding_reused", on_finding },

@@ -101,6 +101,45 @@ for delay in 0.03 0.05 0.06 0.07 0.08 0.09 0.1 0.11 0.12 0.14 0.17; do
 done
 rm team/main.lua
 
+# Guards: of a project's file; checked; what they decided is in the log; the text that they stop is on no page.
+rm team/hooks.lua
+cat >team/agents/checks.lua <<'X'
+return { short = function(about)
+  local f <close> = assert(io.open(os.getenv "ASKED", "a"))
+  f:write("asked\n")
+  if about.text:find "4711" then return "it has the number" end
+end }
+X
+cat >team/agents/clerk.md <<'X'
+---
+name: clerk
+guards:
+  output: [checks.short, {schema: {type: string}}]
+---
+You write.
+X
+echo 'return function(request) return "The number is " .. request.last.text end' >team/sim.lua
+rm -f asked; run hocket run --events ev team/agents 12; expect 0; has out "The number is 12"; id=$(id_in ev)
+rm -f ev; run hocket replay "$id"; expect 0; [ "$(wc -l <asked)" = 1 ] || fail "a replay asked the guard"
+run hocket run --events ev team/agents 4711; expect 1; has err "its guard checks.short stopped its answer: it has the number"
+hasnt out 4711; hasnt err "number is 4711"; hasnt ev "number is 4711"; has ev guard_tripped
+run hocket run --json team/agents 4711; expect 1; hasnt out "number is 4711"
+"$HOCKET" serve --listen 127.0.0.1:0 --no-token team/agents >served 2>&1 & server=$!
+at_end() { kill $server 2>/dev/null; }
+until_true grep -q "http://127" served; url=$(grep -oE 'http://127.0.0.1:[0-9]+' served | head -n 1)
+ask() { curl -sN "$url/v1/chat/completions" -H 'Content-Type: application/json' -d '{"model": "clerk", "stream": '"$1"', "messages": [{"role": "user", "content": "'"$2"'"}]}' >out; }
+ask true 12; has out "number is"
+ask true 4711; hasnt out "4711"; has out "denied"
+ask false 4711; hasnt out "number is"; has out "stopped its answer"
+kill $server; wait $server 2>/dev/null; at_end() { :; }
+guards() { printf -- '---\nname: clerk\n%s\n---\nYou write.\n' "$1" >team/agents/clerk.md; run hocket check team/agents; }
+guards 'guards: {both: 1}'; expect 3; has out "unknown key 'both'"
+guards 'guards: {output: [nothing.here]}'; expect 3; has out "module 'nothing' not found"
+guards 'guards: {input: [{agent: nobody}]}'; expect 3; has out "nobody"
+guards 'guards: {input: [{schema: {}, function: a.b}]}'; expect 3; has out "needs one of"
+guards 'description: Writes'; expect 0
+rm team/agents/checks.lua
+
 # What is wrong with the file.
 check() { printf '%s\n' "$1" >team/hooks.lua; run hocket check team/agents; }
 check 'return { befor_tool = function() end }'; expect 3; has out "hooks.lua:1"; has out "did you mean 'before_tool'"

@@ -72,6 +72,7 @@ try workers agents 'Lisbon'
 try build build.lua 'A garden house'
 try workflow workflows/audit.lua '{"files": ["notes.txt", "plan.txt"]}' --trust
 try embed/village agents 'Is there a room?' # the team of every program in examples/embed; tests/hosts/strict.sh has their own tools
+try guards agents 'When are you open?' --trust
 try reload main.lua 'What is there today?' --trust
 try kill shop.lua 'All of it' --trust --approve order=allow
 cp -r "$ROOT/examples/project/work" work

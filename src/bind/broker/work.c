@@ -500,11 +500,24 @@ static bool encoded(lua_State *L)
     return lua_pcall(L, 1, 0, 0) == LUA_OK;
 }
 
+/* Whether the text is part of what the job keeps of its value: not while somebody holds it. */
+static bool keeps_text(lua_State *L)
+{
+    bool found = lua_getiuservalue(L, JOB, HOCKET__JOB_KEEPS) != LUA_TTABLE;
+    for (lua_Integer i = 1; !found && lua_rawgeti(L, -1, i) == LUA_TSTRING; i++) {
+        found = strcmp(lua_tostring(L, -1), "text") == 0;
+        lua_pop(L, 1);
+    }
+    return found;
+}
+
 /* The text of a value that its event shows instead of the JSON. It stays on the stack. Nothing of
  * Lua runs, which could raise. */
 static struct hocket__str push_shown(lua_State *L)
 {
     struct hocket__str s = { NULL, 0 };
+    if (lua_istable(L, VALUE) && !keeps_text(L))
+        return s;
     if (lua_istable(L, VALUE)) {
         lua_pushliteral(L, "text");
         lua_rawget(L, VALUE);

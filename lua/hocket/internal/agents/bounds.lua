@@ -95,7 +95,7 @@ local function with_others(def, to, all, field, own)
   local asked = facts_of(def).asks_again and math.max(most(all, to.advisors, field), most(all, to.team, field)) or 0 -- a tool call asks them again
   n = n + (def.max_tool_calls or TOOL_CALLS) * math.max(most(all, to.agents, field), most_of_workflows(def, field), asked)
   n = n + math.max(most(all, to.router, field), most(all, to.fallback, field))
-  n = n + most(all, to.handoff, field) + (def["until"] and def["until"].rounds or 0) * sum(all, to["until"], field)
+  n = n + most(all, to.handoff, field) + (def["until"] and def["until"].rounds or 0) * sum(all, to["until"], field) + sum(all, to.guard, field)
   for _, one in ipairs(def.alternates or {}) do
     if not one.agent then attempts = attempts + 1.0 end
   end

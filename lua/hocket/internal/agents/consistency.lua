@@ -143,7 +143,7 @@ function rules.check(def, places, problems)
     check_handoff(def, say)
   end
   if def["until"] then check_until(def, say) end
-  if def["until"] or type(def.handoff) == "table" then functions.check(def, places, problems) end
+  if def["until"] or def.guards or type(def.handoff) == "table" then functions.check(def, places, problems) end
   if def.team and def.handoff then
     say("/handoff", "who has a team writes its answer and hands nothing on: remove 'handoff', or let another agent ask this one")
   end

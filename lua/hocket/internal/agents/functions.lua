@@ -31,6 +31,11 @@ functions.kind = { text = "module.function", example = "handoffs.shorten", json 
 function functions.of(def)
   local list, handoff, goal = {}, def.handoff, def["until"]
   if goal and functions.split(goal["function"]) then list[1] = { name = goal["function"], pointer = "/until/function" } end
+  for _, side in ipairs(def.guards and { "input", "output" } or {}) do
+    for i, one in ipairs(def.guards[side] or {}) do
+      if functions.split(one["function"]) then list[#list + 1] = { name = one["function"], pointer = ("/guards/%s/%d/function"):format(side, i - 1) } end
+    end
+  end
   if type(handoff) ~= "table" then return list end
   local many = handoff.agent == nil
   for i, one in ipairs(many and handoff or { handoff }) do

@@ -3,7 +3,7 @@
 local graph = {}
 
 ---@class hocket.Edge
----@field kind "advisors"|"team"|"agents"|"router"|"fallback"|"handoff"|"alternates"|"until"
+---@field kind "advisors"|"team"|"agents"|"router"|"fallback"|"handoff"|"alternates"|"until"|"guard"
 ---@field to string The other agent's name.
 ---@field key string Where the front matter says so, see graph.pointer: the key …
 ---@field item? integer … and which one of its list, from 0.
@@ -34,6 +34,11 @@ function graph.edges(def)
     if one.agent then edges[#edges + 1] = { kind = "alternates", to = one.agent, key = ("/alternates/%d/agent"):format(i - 1) } end
   end
   if def["until"] and def["until"].judge then edges[#edges + 1] = { kind = "until", to = def["until"].judge, key = "/until/judge" } end
+  for _, side in ipairs(def.guards and { "input", "output" } or {}) do
+    for i, one in ipairs(def.guards[side] or {}) do
+      if one.agent then edges[#edges + 1] = { kind = "guard", to = one.agent, key = ("/guards/%s/%d/agent"):format(side, i - 1) } end
+    end
+  end
   return edges
 end
 

@@ -5,6 +5,7 @@ local alternates_key = require "hocket.internal.base.lazy" "hocket.internal.agen
 local approval_rules = require "hocket.internal.base.lazy" "hocket.internal.agents.approval_rules"
 local bodies = require "hocket.internal.base.lazy" "hocket.internal.models.body"
 local goal_key = require "hocket.internal.base.lazy" "hocket.internal.agents.keys.goal"
+local guards_key = require "hocket.internal.base.lazy" "hocket.internal.agents.keys.guards"
 local handoff_key = require "hocket.internal.base.lazy" "hocket.internal.agents.handoff_key"
 local kinds = require "hocket.internal.agents.kinds"
 local per_call = require "hocket.internal.base.lazy" "hocket.internal.agents.keys.per_call"
@@ -213,6 +214,7 @@ local groups = {
     { name = "budget", kind = budget, doc = "limits for the agent and everything that it calls" },
     { name = "per_call", kind = later(per_call, reasoning), doc = "what a caller may choose for one call" },
     { name = "approve", kind = later(approval_rules), doc = "rules for its tool calls: tool, tool(glob) or tool(argument=glob)" },
+    { name = "guards", kind = later(guards_key), doc = "who judges what the agent is asked and what it answers: functions, schemas, small agents; they stop it, or ask a person" },
     { name = "pool", kind = pool_name, example = "gpu", doc = "each call is a separate run for workers of this pool: `hocket work --pool NAME`" },
     { name = "sandbox", kind = kinds.word { "required", "best" }, default_text = "best", doc = "`required`: its programs run in a full sandbox or not at all" },
   },

@@ -6,7 +6,7 @@ local mermaid = {}
 
 local arrows = {
   agents = "-->", router = "-->|routes to|", fallback = "-.->|falls back on|",
-  handoff = "==>|hands off to|", choice = "==>|may hand off to|", advisors = "-.->|is advised by|", alternates = "-.->|gives up to|", team = "-->|discusses with|", ["until"] = "-.->|is judged by|",
+  handoff = "==>|hands off to|", choice = "==>|may hand off to|", advisors = "-.->|is advised by|", alternates = "-.->|gives up to|", team = "-->|discusses with|", ["until"] = "-.->|is judged by|", guard = "-.->|is guarded by|",
 }
 
 -- Names may hold what Mermaid takes for syntax; labels are quoted, ids are counted.

@@ -61,6 +61,17 @@ local function settled(ok, value, why)
   return nil, err
 end
 
+--- Finds one, and loads its module.
+---@async
+---@param run hocket.Run
+---@param def hocket.Agent Whose file names it.
+---@param name string|function
+---@return function? fn
+---@return hocket.Error? err
+function named.find(run, def, name)
+  return settled(pcall(find, run, def, name))
+end
+
 --- Calls one.
 ---@async
 ---@param run hocket.Run

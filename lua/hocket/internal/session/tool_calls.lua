@@ -223,6 +223,12 @@ local function watch(self, one, args, id)
   return self.watched[id]
 end
 
+-- Guards of the agent's input may stop it: nothing is done before they have decided.
+local function await_guards(self)
+  local context, step = fiber.context(), self.listener
+  if step and step.await_guards and not context.in_guard then step:await_guards() end
+end
+
 -- Whether the call is made: as Permissions:check, with what hooks said before.
 local function admit(self, hooks, one, args, as_text)
   if hooks then return tool_hooks.admit(self, hooks, one, args, as_text) end
@@ -260,6 +266,7 @@ local function execute(self, call, i, one, args)
   end
   local watched = self.watch and watch(self, one, args, call:id(i))
   local run, context = self.asker and self.asker.run, nil
+  if run and run.guarded then await_guards(self) end
   local hooks = run and run.hooks
   local allowed, denied, changed, said = admit(self, hooks, one, args, call:as_text())
   if not allowed then

@@ -1,6 +1,7 @@
---- The hooks of an agent's work (run/hooks.lua): before it begins, and before anybody reads its answer. What it writes meanwhile is held,
---- where a hook may replace it.
+--- The hooks of an agent's work (run/hooks): before it begins, and before anybody reads its answer; and its guards (guards.lua). What it
+--- writes meanwhile is held, where a hook may replace it or a guard may stop it.
 local contract = require "hocket.internal.base.lazy" "hocket.internal.session.contract"
+local guards = require "hocket.internal.base.lazy" "hocket.internal.work.guards"
 local held_back = require "hocket.internal.models.held_back"
 local system = require "hocket.internal.core.system"
 
@@ -70,27 +71,38 @@ local function after(step, hooks, reply, err)
   return reply, err, reply and (said.answer ~= nil and text) or nil
 end
 
--- Does the work, with what it writes held until the hooks behind it have decided.
+-- The guards of its answer have the last word. Returns what is left of it.
+local function guarded(step, held, reply, err)
+  if not reply then return nil, err and guards.without_text(err) end
+  local objection = guards.objection(step, reply)
+  if not objection then return reply, err end
+  held:drop()
+  return nil, objection
+end
+
+-- Does the work, with what it writes held until the hooks behind it and the guards have decided.
 local function held_work(step, hooks, work)
-  local held = hooks:has("after_agent", step.def.name) and held_back.new() or nil
+  local own, guards_it = step.def.guards, step.def.guards and step.def.guards.output
+  local held = (guards_it or hooks and hooks:has("after_agent", step.def.name)) and held_back.new() or nil
   step.held = held
-  local reply, err = work(step)
+  local reply, err, instead
+  if own then reply, err = guards.work(step, work) else reply, err = work(step) end
   step.held = nil
-  local instead
-  reply, err, instead = after(step, hooks, reply, err)
-  if held then held:release(instead) end
+  if hooks then reply, err, instead = after(step, hooks, reply, err) end
+  if guards_it then reply, err = guarded(step, held, reply, err) end
+  if held and (reply or not guards_it) then held:release(instead) end
   return reply, err
 end
 
---- Does an agent's work between its hooks.
+--- Does an agent's work between its hooks, and under its guards.
 ---@async
 ---@param step hocket.Step
----@param hooks hocket.Hooks
+---@param hooks hocket.Hooks|false
 ---@param work fun(step: hocket.Step): hocket.Reply?, hocket.Error?
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function agent_hooks.around(step, hooks, work)
-  local said = hooks:ask("before_agent", step.def.name, about_work(step), emitter(step))
+  local said = hooks and hooks:ask("before_agent", step.def.name, about_work(step), emitter(step))
   if said and said.deny then return denied(step, said.deny) end
   if said and said.answer ~= nil then
     local reply, wrong = as_reply(step, said.answer)

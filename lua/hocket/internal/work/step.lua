@@ -38,6 +38,7 @@ local steering = require "hocket.internal.base.lazy" "hocket.internal.run.steeri
 ---@field package live? hocket.Session Its latest session.
 ---@field package fork? table What it has of its caller's conversation (work/fork.lua).
 ---@field package forked? boolean|string Its prompt, where its conversation has just begun with its caller's.
+---@field gate? hocket.GuardGate While guards of its input judge.
 ---@field held? hocket.HeldBack What it writes, until somebody has decided about it.
 ---@field package finished? boolean Whether its own part is over.
 ---@field package over? boolean Whether it has given its work away.
@@ -180,6 +181,16 @@ function Step:holder()
   if self.held then return self.held end
   if not self.above then return self.run.held end
   return self.opts.given and self.above:holder() or nil
+end
+
+--- Waits until the guards of its input, and of everybody that it works for, have let it pass. What works for a guard waits for none.
+---@async
+function Step:await_guards()
+  local step = self
+  while step and not step.opts.guards do
+    if step.gate then step.gate:wait() end
+    step = step.above
+  end
 end
 
 --- Its answer as an event.

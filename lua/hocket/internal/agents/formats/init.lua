@@ -91,7 +91,7 @@ local shown_by = {
   gemini = { "kind", "timeout_mins" },
 }
 
-local ours_alone = { "variables", "router", "fallback", "advisors", "team", "document", "task_limit", "approve", "approve_plan", "explore", "on_failure", "until", "budget", "per_call",
+local ours_alone = { "variables", "router", "fallback", "advisors", "team", "document", "task_limit", "approve", "approve_plan", "explore", "on_failure", "until", "guards", "budget", "per_call",
   "context", "body", "server_tools", "warm_cache", "mcp", "project", "input", "output", "pool", "sandbox", "handoff", "parallel", "max_tool_calls", "retries" }
 
 local function has_any(raw, names)
