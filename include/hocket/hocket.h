@@ -597,6 +597,30 @@ HOCKET_API int hocket_tool_remove(hocket_host *host, const char *name, struct ho
 HOCKET_API int hocket_tool_answer(
     hocket_host *host, uint64_t call, int status, const char *text, size_t len);
 
+/* ---- Hooks --------------------------------------------------------------- */
+
+/* A hook of the program: it is asked before and after what every run does, before the hooks of the run's
+ * project (docs/guides/hooks.md). */
+struct hocket_hook_spec {
+    size_t size;        /* sizeof(struct hocket_hook_spec) */
+    const char *name;   /* 1 to 64 of [A-Za-z0-9_-] */
+    const char *points; /* "before_tool after_agent": names with spaces between them */
+    const char *match;  /* globs of tools, models or agents with spaces between them; NULL: all */
+    int64_t timeout_ms; /* 0: 10 seconds. Then a call is denied, or there is a warning after it */
+};
+
+/* Registers a hook, for runs that begin from now on. `on_call` gets the event as JSON in `args`, and the hook's name in `tool`.
+ * The program answers with hocket_tool_answer, at once or later: with a JSON object ({"deny": "why"},
+ * {"arguments": {…}}, {"answer": "…"}, {"context": "…"}), or with "" to let it pass. An answer with an error is a hook
+ * that has failed: it denies before a call, and is a warning after it. `on_cancel` as for tools.
+ * EINVAL (also an unknown point), EEXIST, ENOMEM. */
+HOCKET_API int hocket_hook_add(hocket_host *host, const struct hocket_hook_spec *spec,
+    hocket_tool_cb on_call, hocket_tool_cancel_cb on_cancel, void *ud, struct hocket_error *err);
+
+/* Removes a hook: it is not asked any more, so `ud` may be freed. A call that is open has failed.
+ * May be called inside a callback. EINVAL, ENOTFOUND, ENOMEM. */
+HOCKET_API int hocket_hook_remove(hocket_host *host, const char *name, struct hocket_error *err);
+
 /* ---- Statistics ----------------------------------------------------------- */
 
 struct hocket_host_stats {

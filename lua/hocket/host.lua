@@ -154,6 +154,25 @@ function host:remove_tool(name)
   return attempt(require("hocket.internal.host.tools").take_back, name)
 end
 
+--- Registers hooks for runs that begin from now on: {name, timeout (seconds), before_tool = fn, …}, as in a project's hooks.lua
+--- (docs/guides/hooks.md). They are asked before those of the project.
+---@param def table
+---@return boolean? ok
+---@return hocket.Error?
+function host:hook(def)
+  expect(def, "table", 1, "hook")
+  return attempt(require("hocket.internal.host.hooks").keep, def)
+end
+
+--- Removes such hooks: they are no longer asked.
+---@param name string
+---@return boolean? ok
+---@return hocket.Error?
+function host:remove_hook(name)
+  expect(name, "string", 1, "remove_hook")
+  return attempt(require("hocket.internal.host.hooks").remove, name)
+end
+
 -- ---- Saving --------------------------------------------------------------------------------
 
 local function cannot_save()

@@ -12,6 +12,8 @@
     X(backend_timeout)                                                                             \
     X(close)                                                                                       \
     X(event_next)                                                                                  \
+    X(hook_add)                                                                                    \
+    X(hook_remove)                                                                                 \
     X(json_bool)                                                                                   \
     X(json_first)                                                                                  \
     X(json_free)                                                                                   \

@@ -103,6 +103,38 @@ function Host:tool(def)
   return true
 end
 
+--- Registers hooks for runs that begin from now on: {name, timeout (seconds), before_tool = fn, …}. Each function gets the event, and
+--- returns what it decides, or nothing (docs/guides/hooks.md).
+---@param def table
+---@return boolean? ok
+---@return table? err
+function Host:hook(def)
+  expect(def, "table", 1, "hook")
+  local points = {}
+  for key, fn in pairs(def) do
+    if key ~= "name" and key ~= "timeout" then
+      if type(fn) ~= "function" then error("field '" .. tostring(key) .. "' of a hook has to be a function", 2) end
+      points[#points + 1] = key
+    end
+  end
+  if self.tools[def.name] then return nil, { code = "exists", message = "there is a tool or a hook '" .. tostring(def.name) .. "' already" } end
+  local ok, err = core.hook(self.handle, def.name, table.concat(points, " "), nil, math.floor((def.timeout or 0) * 1000))
+  if not ok then return nil, err end
+  self.tools[def.name] = { run = function(event) return def[event.point](event) or "" end }
+  return true
+end
+
+--- Takes hooks back: they are not asked any more.
+---@param name string
+---@return boolean? ok
+---@return table? err
+function Host:remove_hook(name)
+  expect(name, "string", 1, "remove_hook")
+  local ok, err = core.unhook(self.handle, name)
+  if ok then self.tools[name] = nil end
+  return ok, err
+end
+
 --- Takes a tool back: its functions are not called any more, and calls that are open end with an error.
 ---@param name string
 ---@return boolean? ok

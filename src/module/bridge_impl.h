@@ -59,6 +59,8 @@ int bridge_restore(lua_State *L);
 
 int bridge_tool(lua_State *L);
 int bridge_untool(lua_State *L);
+int bridge_hook(lua_State *L);
+int bridge_unhook(lua_State *L);
 int bridge_offer(lua_State *L);
 int bridge_withdraw(lua_State *L);
 int bridge_call(lua_State *L);

@@ -70,6 +70,31 @@ int bridge_untool(lua_State *L)
     return bridge_done(L);
 }
 
+/* hook(host, name, points, match?, timeout_ms) -> true | nil, err */
+int bridge_hook(lua_State *L)
+{
+    struct bridge *b = bridge_check(L);
+    struct hocket_error err;
+    struct hocket_hook_spec spec = { .size = sizeof(spec),
+        .name = luaL_checkstring(L, 2),
+        .points = luaL_checkstring(L, 3),
+        .match = luaL_optstring(L, 4, NULL),
+        .timeout_ms = (int64_t) luaL_checknumber(L, 5) };
+    if (bridge_hocket->hook_add(b->host, &spec, on_call, on_cancel, b, &err) < 0)
+        return bridge_fail_with(L, &err);
+    return bridge_done(L);
+}
+
+/* unhook(host, name) -> true | nil, err */
+int bridge_unhook(lua_State *L)
+{
+    struct bridge *b = bridge_check(L);
+    struct hocket_error err;
+    if (bridge_hocket->hook_remove(b->host, luaL_checkstring(L, 2), &err) < 0)
+        return bridge_fail_with(L, &err);
+    return bridge_done(L);
+}
+
 /* offer(host, name?, options as JSON?) -> true | nil, err */
 int bridge_offer(lua_State *L)
 {

@@ -297,6 +297,62 @@ static void test_removed(void **state)
     test_alloc_check(&a);
 }
 
+/* A hook answers for a tool, which is not called; one that fails denies; one that was removed is not asked. */
+static void on_hook(hocket_host *h, const struct hocket_tool_call *c, void *ud)
+{
+    const char **answer = ud;
+    assert_string_equal(c->tool, "guard");
+    assert_string_equal(c->agent, "scout");
+    assert_non_null(strstr(c->args, "\"point\":\"before_tool\""));
+    assert_non_null(strstr(c->args, "\"at\":\"the sea\""));
+    hocket_tool_answer(h, c->id, *answer ? 0 : HOCKET_ELUA, *answer ? *answer : "oh", 0);
+}
+
+static void ask_hook(hocket_host *h, const char *answer, const char *text, int calls)
+{
+    static const struct hocket_hook_spec guard = { .size = sizeof(guard),
+        .name = "guard",
+        .points = "before_tool",
+        .match = "lo*",
+        .timeout_ms = 5000 };
+    struct hocket_error e;
+    struct tool t = { .how = AT_ONCE };
+    struct outcome out = { 0 };
+    assert_int_equal(hocket_hook_add(h, &guard, on_hook, NULL, &answer, &e), 0);
+    assert_int_equal(hocket_hook_add(h, &guard, on_hook, NULL, &answer, &e), HOCKET_EEXIST);
+    start(h, TEAM "return hocket.run(a, 'the sea')", &t, &out);
+    wait_for(h, &out);
+    assert_string_equal(out.error, "");
+    assert_non_null(strstr(out.text, text));
+    assert_int_equal(t.calls, calls);
+    assert_int_equal(hocket_hook_remove(h, "guard", &e), 0);
+    assert_int_equal(hocket_hook_remove(h, "guard", &e), HOCKET_ENOTFOUND);
+    assert_int_equal(hocket_tool_remove(h, "look", &e), 0);
+    drop_file(NULL);
+}
+
+static void test_hook(void **state)
+{
+    (void) state;
+    struct test_alloc a;
+    struct hocket_error e;
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
+    hocket_host *h = host_with(&a, &o);
+    ask_hook(h, "", "saw a fish", 1);
+    ask_hook(h, "{\"answer\":\"nothing\"}", "saw nothing", 0);
+    ask_hook(h, "{\"deny\":\"not today\"}", "not today", 0);
+    ask_hook(h, "no JSON", "was not allowed", 0);
+    ask_hook(h, NULL, "was not allowed", 0);
+    struct hocket_hook_spec bad = { .size = sizeof(bad), .name = "bad", .points = "befor_tool" };
+    const char *answer = "";
+    assert_int_equal(hocket_hook_add(h, &bad, on_hook, NULL, &answer, &e), HOCKET_EINVAL);
+    assert_non_null(strstr(e.message, "befor_tool"));
+    assert_int_equal(hocket_hook_add(NULL, &bad, on_hook, NULL, &answer, &e), HOCKET_EINVAL);
+    hocket_close(h, NULL, NULL);
+    test_alloc_check(&a);
+}
+
 /* A tool for one call. */
 static void on_only_call(hocket_host *h, const struct hocket_tool_call *call, void *ud)
 {
@@ -364,6 +420,7 @@ int main(void)
         cmocka_unit_test_teardown(test_closed, drop_file),
         cmocka_unit_test_teardown(test_answered_and_cancelled, drop_file),
         cmocka_unit_test_teardown(test_removed, drop_file),
+        cmocka_unit_test_teardown(test_hook, drop_file),
         cmocka_unit_test_teardown(test_removes_itself, drop_file),
         cmocka_unit_test(test_bad),
     };

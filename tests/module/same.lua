@@ -285,6 +285,32 @@ test("a tool, answered at once, later, and not at all", function()
   assert(again == nil and err.code == "not_found")
 end)
 
+test("hooks of the program: before and after a tool, in each run", function()
+  local seen = {}
+  local watched = assert(host:agent { name = "watched", prompt = "You look.", model = "own/m" })
+  local function said() return host:run(watched, "the sea") end
+  assert(host:hook { name = "watch", before_agent = function(event)
+    seen[#seen + 1] = event.input
+    return { context = "and the shore" }
+  end, after_agent = function(event) return { answer = (event.result:upper()) } end })
+  local again, err = host:hook { name = "watch", before_agent = function() end }
+  assert(again == nil and err.code == "exists")
+  local reply = assert(said())
+  assert(seen[1] == "the sea" and reply.text == reply.text:upper(), reply.text)
+  assert(host:remove_hook "watch")
+  seen = {}
+  assert(said())
+  assert(#seen == 0)
+  assert(host:hook { name = "no", before_agent = function() return { deny = "closed" } end })
+  local none, why = said()
+  assert(none == nil and why.message:find "closed", why and why.message)
+  assert(host:remove_hook "no")
+  assert(host:hook { name = "broken", before_agent = function() error "oh" end })
+  none, why = said()
+  assert(none == nil and why.code == "denied")
+  assert(host:remove_hook "broken")
+end)
+
 test("a tool of hocket.tool", function()
   how = "text"
   local scout = hocket.agent { name = "scout", prompt = "You look.", model = "own/m", tools = {

@@ -26,6 +26,21 @@ struct hocket__tool *hocket__tools_find(struct hocket__tools *t, const char *nam
 
 /* ---- Adding ------------------------------------------------------------------------------- */
 
+struct hocket__tool *hocket__tools_row(struct hocket_host *h, const char *name,
+    hocket_tool_cb on_call, hocket_tool_cancel_cb on_cancel, void *ud)
+{
+    struct hocket__tool *tool = hocket__zero(&h->alloc, sizeof(*tool));
+    char *copy = tool ? hocket__strdup(&h->alloc, name, strlen(name)) : NULL;
+    if (!copy) {
+        hocket__free(&h->alloc, tool, sizeof(*tool));
+        return NULL;
+    }
+    *tool =
+        (struct hocket__tool){ .name = copy, .on_call = on_call, .on_cancel = on_cancel, .ud = ud };
+    hocket__list_add(&h->tools->known, &tool->link);
+    return tool;
+}
+
 struct adding {
     const struct hocket_tool_spec *spec;
 };
@@ -75,18 +90,11 @@ static int add_tool(hocket_host *h, const struct hocket_tool_spec *spec, hocket_
         return incomplete(err);
     if (hocket__tools_find(h->tools, spec->name))
         return hocket__error(err, HOCKET_EEXIST, "there is a tool '%s' already", spec->name);
-    struct hocket__tool *tool = hocket__zero(&h->alloc, sizeof(*tool));
-    char *name = tool ? hocket__strdup(&h->alloc, spec->name, strlen(spec->name)) : NULL;
-    int rc = name ? add_to_lua(h, spec, err) : hocket__error_nomem(err);
-    if (rc < 0) {
-        hocket__strfree(&h->alloc, name);
-        hocket__free(&h->alloc, tool, sizeof(*tool));
-        return rc;
-    }
-    *tool =
-        (struct hocket__tool){ .name = name, .on_call = on_call, .on_cancel = on_cancel, .ud = ud };
-    hocket__list_add(&h->tools->known, &tool->link);
-    return 0;
+    struct hocket__tool *tool = hocket__tools_row(h, spec->name, on_call, on_cancel, ud);
+    int rc = tool ? add_to_lua(h, spec, err) : hocket__error_nomem(err);
+    if (rc < 0 && tool)
+        hocket__tools_drop(h, tool);
+    return rc;
 }
 
 int hocket_tool_add(hocket_host *h, const struct hocket_tool_spec *theirs, hocket_tool_cb on_call,
@@ -135,14 +143,18 @@ int hocket_tool_remove(hocket_host *h, const char *name, struct hocket_error *er
     int rc = hocket__host_may_enter(h, err);
     if (rc == 0)
         rc = remove_from_lua(h, tool->name, err);
-    if (rc < 0)
-        return rc;
+    if (rc == 0)
+        hocket__tools_drop(h, tool);
+    return rc;
+}
+
+void hocket__tools_drop(struct hocket_host *h, struct hocket__tool *tool)
+{
     hocket__list_del(&tool->link);
     /* A callback of this very tool may be on the stack, with its name: freed by the next
      * delivery. */
     hocket__list_add(&h->tools->gone, &tool->link);
     hocket__tools_end_calls(h, tool);
-    return 0;
 }
 
 void hocket__tools_forget(struct hocket_host *h, struct hocket__list *tools)

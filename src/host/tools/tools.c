@@ -210,7 +210,7 @@ static void hand_over(struct hocket_host *h, struct tool_call *c)
 {
     struct hocket__tool *tool = c->tool;
     struct hocket_tool_call call = { .id = c->id,
-        .tool = tool->name,
+        .tool = tool->name + tool->shown,
         .agent = c->agent.len ? c->agent.data : "",
         .args = c->args.data,
         .args_len = c->args.len };

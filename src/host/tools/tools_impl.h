@@ -9,6 +9,7 @@
 struct hocket__tool {
     struct hocket__list link;
     char *name;
+    size_t shown; /* where in it the name begins that the program gave */
     hocket_tool_cb on_call;
     hocket_tool_cancel_cb on_cancel;
     void *ud;
@@ -26,6 +27,12 @@ struct hocket__tools {
 };
 
 struct hocket__tool *hocket__tools_find(struct hocket__tools *tools, const char *name);
+
+/* A new row; NULL: out of memory. */
+struct hocket__tool *hocket__tools_row(struct hocket_host *host, const char *name,
+    hocket_tool_cb on_call, hocket_tool_cancel_cb on_cancel, void *ud);
+/* Its functions are not called any more, and its open calls end. May run inside of a callback of it. */
+void hocket__tools_drop(struct hocket_host *host, struct hocket__tool *tool);
 
 /* Ends the open calls of a tool that was taken back (tools.c). */
 void hocket__tools_end_calls(struct hocket_host *host, const struct hocket__tool *tool);
