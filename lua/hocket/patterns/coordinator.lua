@@ -44,6 +44,9 @@ coordinator.timeouts = { conversation = 60, file = 60, shell = 300, web = 120, c
 coordinator.closing = "When it is fully done report what came out. If it could not be done say so with task_outcome where you have that tool, "
   .. "and in any case begin your report with FAILED: and say why."
 
+-- For patterns whose specialists split tasks: depth, what the user says to parts, their event, what they came to.
+coordinator.SPLIT_DEPTH, coordinator.ask_about_parts, coordinator.announce_parts, coordinator.result_of_parts = parts.DEPTH, parts.ask_user, parts.announce, parts.result
+
 --- Specialists that work at once.
 local LIMIT = 3
 local RETRIES, BACKOFF = 2, 0.5

@@ -23,7 +23,6 @@ local fence = require "hocket.fence"
 local json = require "hocket.json"
 local llm = require "hocket.llm"
 local orchestrate = require "hocket.orchestrate"
-local parts = require "hocket.patterns.coordinator.parts"
 local plan = require "hocket.patterns.plan"
 local texts = require "hocket.text"
 
@@ -343,7 +342,7 @@ local function on_blocker(self)
 end
 
 local function carry_out(self, value)
-  local options = { findings = self.findings, approve_parts = self.approve_plan and parts.ask_user or nil, on_blocker = self.history and on_blocker(self) or nil, team = self.team, specialists = self.specialists, replan = self.history and replan(self) or nil }
+  local options = { findings = self.findings, approve_parts = self.approve_plan and coordinator.ask_about_parts or nil, on_blocker = self.history and on_blocker(self) or nil, team = self.team, specialists = self.specialists, replan = self.history and replan(self) or nil }
   for _, name in ipairs(passed_on) do options[name] = self.options[name] end
   options.on_failure, options.task_limit = options.on_failure or self.planner.on_failure, self.task_limit
   local reply, err = coordinator.run(value, options)
@@ -498,7 +497,7 @@ function planner.carry_out(value, options, request)
     if verdict == "refuse" then return { text = "The plan was not approved; nothing was done.", finish = "declined", plan = value } end
     if verdict == "revise" then return nil, { code = "invalid", message = "the user wants the plan changed, which is a file: edit it. The user says: " .. said } end
     if not verdict then return nil, said end
-    rest.approve_parts = parts.ask_user
+    rest.approve_parts = coordinator.ask_about_parts
   end
   local reply, err = coordinator.run(value, rest)
   if reply then reply.plan = value end

@@ -6,7 +6,6 @@
 --- Parts stand two deep at most, count for the board's limit of tasks, and use the budget of the specialist that split the task.
 local coordinator = require "hocket.patterns.coordinator"
 local orchestrate = require "hocket.orchestrate"
-local parts = require "hocket.patterns.coordinator.parts"
 local plan = require "hocket.patterns.plan"
 
 local splitting = {}
@@ -32,7 +31,7 @@ local function check_task(board, ids, id)
   end
   if not own then return refused("invalid", "task %d is not an open task of yours", id) end
   if open > 1 then return refused("state", "you were sent to several tasks: complete the others first, or do this one yourself") end
-  if depth_of(board, id) >= parts.DEPTH then return refused("limit", "task %d is not split: tasks are split %d deep at most. Do it yourself, or say what of it cannot be done", id, parts.DEPTH) end
+  if depth_of(board, id) >= coordinator.SPLIT_DEPTH then return refused("limit", "task %d is not split: tasks are split %d deep at most. Do it yourself, or say what of it cannot be done", id, coordinator.SPLIT_DEPTH) end
   return true
 end
 
@@ -54,7 +53,7 @@ local function accept(about, list, id)
   end
   local wrong = plan.check({ type = "task", tasks = list }, about.lead.agents, nil, about.team)
   if wrong then return refused("limit", "%s", wrong) end
-  if about.lead.approve_plan then ok, err = parts.ask_user(list) end
+  if about.lead.approve_plan then ok, err = coordinator.ask_about_parts(list) end
   if not ok then return nil, err end
   return list
 end
@@ -76,13 +75,13 @@ end
 function splitting.carry_out(about, name, said)
   local board, id = about.board, said.split_id
   local depth, left = depth_of(board, id), about.room and about.room - #board or plan.TASK_LIMIT
-  parts.announce({ id = id, specialist = name, depth = depth }, said.parts, { board = board:number(), task_id = id })
+  coordinator.announce_parts({ id = id, specialist = name, depth = depth }, said.parts, { board = board:number(), task_id = id })
   local done, err = coordinator.run({ type = "task", tasks = said.parts }, {
     team = about.team, specialists = about.lead.agents, board = board, document = about.document, parent = id, model = about.model,
-    task_limit = math.max(#said.parts, left), split_depth = parts.DEPTH - depth - 1, retries = 0, approve_parts = about.lead.approve_plan and parts.ask_user or nil,
+    task_limit = math.max(#said.parts, left), split_depth = coordinator.SPLIT_DEPTH - depth - 1, retries = 0, approve_parts = about.lead.approve_plan and coordinator.ask_about_parts or nil,
   })
   if not done and not err.tasks then return nil, err end
-  local reply, failed = parts.result((done or err).tasks, coordinator.summarize)
+  local reply, failed = coordinator.result_of_parts((done or err).tasks, coordinator.summarize)
   if not reply then return nil, failed end
   board:complete(name, about.ids, id, reply.text:match "^[^\n]*")
   return reply
