@@ -274,6 +274,12 @@ HOCKET_API int hocket_has_time(hocket_host *host);
 HOCKET_API int hocket_backend_fd(hocket_host *host);
 HOCKET_API int hocket_backend_timeout(hocket_host *host);
 
+/* On Windows, where hocket_backend_fd is -1: a HANDLE of an event that is set when hocket_pump has something to do, for
+ * WaitForMultipleObjects and its like, with hocket_backend_timeout as the limit. The event resets itself when a wait ends; call
+ * hocket_pump then. The first call starts a thread, which hocket_close ends: it only waits and sets the event.
+ * NULL on other systems, on an embedder's loop, and without memory. Do not close the handle. */
+HOCKET_API void *hocket_backend_handle(hocket_host *host);
+
 typedef void (*hocket_closed_cb)(void *ud);
 
 /* Cancels all runs (their on_done callbacks run with HOCKET_ECANCELLED), closes

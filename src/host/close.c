@@ -10,6 +10,7 @@
 #include "bind/fiber/fiber.h"
 #include "bind/life.h"
 #include "bind/store/store.h"
+#include "os/loop_event.h"
 #include "host/tools/tools.h"
 
 void hocket__host_free(struct hocket_host *h)
@@ -27,6 +28,7 @@ void hocket__host_free(struct hocket_host *h)
     if (h->owns_loop) {
         /* finalizers in lua_close may have closed handles; they end here */
         uv_run(&h->own_loop, UV_RUN_DEFAULT);
+        hocket__loop_event_free(h->loop_event);
         uv_loop_close(&h->own_loop);
     }
     hocket__free(&a, h, sizeof(*h));

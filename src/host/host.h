@@ -33,6 +33,7 @@ struct hocket_host {
     uv_loop_t own_loop, *loop;
     uv_async_t wakeup;
     uv_timer_t wait_timer;
+    struct hocket__loop_event *loop_event; /* NULL: nobody asked for it (hocket_backend_handle) */
     bool owns_loop, owns_lua;
     bool drained;    /* there may be something to tell, when the loop has turned */
     bool complained; /* of calls inside of a callback */

@@ -7,6 +7,7 @@
 #include "bind/fiber/fiber.h"
 #include "host/sized.h"
 #include "host/tools/tools.h"
+#include "os/loop_event.h"
 
 #define ASIDE 16 /* timers that only tidy up: of requests, and of each server */
 
@@ -25,6 +26,7 @@ static int state(struct hocket_host *h)
         return 0;
     }
     h->said_work = h->n_runs > 0;
+    hocket__loop_event_arm(h->loop_event);
     return h->said_work;
 }
 
@@ -223,6 +225,15 @@ int hocket_stats(hocket_host *h, struct hocket_host_stats *out)
 int hocket_backend_fd(hocket_host *h)
 {
     return h ? uv_backend_fd(h->loop) : HOCKET_EINVAL;
+}
+
+void *hocket_backend_handle(hocket_host *h)
+{
+    if (!h || !h->owns_loop)
+        return NULL;
+    if (!h->loop_event)
+        h->loop_event = hocket__loop_event_new(h->loop);
+    return hocket__loop_event_handle(h->loop_event);
 }
 
 /* Takes a timer that only tidies up out of the loop, and adds it to the list. */

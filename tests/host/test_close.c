@@ -6,7 +6,9 @@
 
 #include <lauxlib.h>
 #include <lualib.h>
+#ifndef _WIN32
 #include <sys/wait.h>
+#endif
 #include <time.h>
 #include <uv.h>
 
@@ -187,6 +189,7 @@ static void test_in_every_callback(void **state)
     rmdir(dir);
 }
 
+#ifndef _WIN32
 /* ---- Forked ------------------------------------------------------------------------------------ */
 
 /* A child that closes its copy of a host takes nothing from the parent's, whose run goes on. */
@@ -224,12 +227,15 @@ static void test_forked(void **state)
     assert_string_equal(out.text, "well");
     hocket_close(h, NULL, NULL);
 }
+#endif
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_in_every_callback, drop_file),
+#ifndef _WIN32
         cmocka_unit_test_teardown(test_forked, drop_file),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

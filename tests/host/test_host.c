@@ -5,7 +5,9 @@
 #include "support/alloc.h"
 #include "support/temp.h"
 
+#ifndef _WIN32
 #include <poll.h>
+#endif
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -515,8 +517,14 @@ static void test_foreign_poll(void **state)
     hocket_host *h = open_host(NULL, &o);
     start(h, "require('hocket').flow.sleep(0.02) return 'polled'", &s);
     for (int rounds = 0; hocket_pump(h, 1000) > 0 && rounds < 1000; rounds++) {
+#ifdef _WIN32
+        DWORD limit = (DWORD) hocket_backend_timeout(h);
+        assert_int_not_equal(WaitForSingleObject(hocket_backend_handle(h), limit), WAIT_FAILED);
+#else
         struct pollfd p = { .fd = hocket_backend_fd(h), .events = POLLIN };
         poll(&p, 1, hocket_backend_timeout(h));
+        assert_null(hocket_backend_handle(h));
+#endif
     }
     assert_string_equal(s.text, "polled");
     hocket_close(h, NULL, NULL);

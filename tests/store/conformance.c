@@ -1176,7 +1176,7 @@ static void note_put_vector(struct fixture *f, const char *id, const char *model
         fixture_answer(f, hocket__store_note_put(f->s, &n, 1000, 100000, &r, NULL)), 0);
 }
 
-static const char *near(struct fixture *f, const char *model, float x, float y, size_t limit)
+static const char *nearest(struct fixture *f, const char *model, float x, float y, size_t limit)
 {
     static char ids[512];
     char bytes[16];
@@ -1196,30 +1196,30 @@ static const char *near(struct fixture *f, const char *model, float x, float y, 
 static void notes_are_found_by_what_they_mean(void **state)
 {
     struct fixture *f = *state;
-    assert_string_equal(near(f, "model 01", 1, 0, 0), "");
+    assert_string_equal(nearest(f, "model 01", 1, 0, 0), "");
     note_put_vector(f, "a", "model 01", 1, 0);
     note_put_vector(f, "b", "model 01", 0, 1);
     note_put_vector(f, "c", "model 01", 0.6f, 0.8f);
     note_put_vector(f, "d", "model 02", 1, 0);
     note_put_vector(f, "e", "model 01", NAN, 0);
     assert_int_equal(note_put(f, "n", "a", "without"), 0);
-    assert_string_equal(near(f, "model 01", 1, 0, 0), "acb");
-    assert_string_equal(near(f, "model 01", 0, 1, 2), "bc");
-    assert_string_equal(near(f, "model 02", 0, 1, 0), "d");
+    assert_string_equal(nearest(f, "model 01", 1, 0, 0), "acb");
+    assert_string_equal(nearest(f, "model 01", 0, 1, 2), "bc");
+    assert_string_equal(nearest(f, "model 02", 0, 1, 0), "d");
     note_put_vector(f, "a", "model 01", 0, -1);
-    assert_string_equal(near(f, "model 01", 1, -0.1f, 0), "cab");
+    assert_string_equal(nearest(f, "model 01", 1, -0.1f, 0), "cab");
     assert_int_equal(note_del(f, "m", "c"), 0);
-    assert_string_equal(near(f, "model 01", 0, 1, 0), "ba");
+    assert_string_equal(nearest(f, "model 01", 0, 1, 0), "ba");
     for (int i = 0; i < 2 * HOCKET__STORE_NEAR; i++) {
         char id[8];
         snprintf(id, sizeof(id), "x%d", i);
         note_put_vector(f, id, "model 03", (float) i, 0);
     }
-    near(f, "model 03", 1, 0, 0);
+    nearest(f, "model 03", 1, 0, 0);
     assert_int_equal(f->count, HOCKET__STORE_NEAR);
     fixture_assert_str(fixture_row(f, 0).note.id, "x127");
     fixture_assert_str(fixture_row(f, HOCKET__STORE_NEAR - 1).note.id, "x64");
-    assert_string_equal(near(f, "model 03", -1, 0, 2), "x0x1");
+    assert_string_equal(nearest(f, "model 03", -1, 0, 2), "x0x1");
 }
 
 static void notes_survive_their_store(void **state)

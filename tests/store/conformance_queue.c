@@ -5,7 +5,9 @@
 #include "store/store_impl.h"
 
 #include <stdlib.h>
+#ifndef _WIN32
 #include <sys/wait.h>
+#endif
 #include <unistd.h>
 
 static const struct store_kind *the_kind;
@@ -728,6 +730,7 @@ static void any_allocation_may_fail(void **state)
     f->impatient = false;
 }
 
+#ifndef _WIN32
 /* ---- Several processes ------------------------------------------------------------------------- */
 
 enum { WORKERS = 8, JOBS = 120 };
@@ -793,6 +796,8 @@ static void each_run_has_one_worker(void **state)
         assert_int_equal(count[i], 1);
     fixture_open(f);
 }
+
+#endif
 
 /* ---- Items --------------------------------------------------------------------------------------- */
 
@@ -1222,7 +1227,9 @@ int conformance_queue(const struct store_kind *kind)
         TEST(rows_of_before_are_read),
         TEST(what_is_queued_is_told_to_who_watches),
         TEST(any_allocation_may_fail),
+#ifndef _WIN32
         TEST(each_run_has_one_worker),
+#endif
         TEST(an_item_is_changed_by_who_has_seen_it),
         TEST(items_are_listed_as_they_are_due),
         TEST(items_are_asked_for_that_are_due),

@@ -1,0 +1,19 @@
+#!/bin/sh
+# Builds hocket.dll with its tests, and runs them under wine: `./dev windows`.
+#   test.sh [OPTIONS of ctest]
+set -eu
+windows=$(cd "$(dirname "$0")" && pwd)
+source=$(cd "$windows/../.." && pwd)
+build=$source/build/windows
+"$windows/build.sh" "$build"
+HOCKET_WINE_HOME=$HOME
+WINEPREFIX=${HOCKET_WINDOWS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/hocket/windows}/wine
+export HOCKET_WINE_HOME WINEPREFIX WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml='
+if [ ! -d "$WINEPREFIX" ]; then
+    wine wineboot -i >/dev/null 2>&1
+    wine reg add 'HKCU\Software\Wine' /v Version /d win10 /f >/dev/null 2>&1 # it says Windows 7 otherwise
+fi
+status=0
+ctest --test-dir "$build" --output-on-failure "$@" || status=$?
+wineserver -k >/dev/null 2>&1 || :
+exit "$status"
