@@ -186,8 +186,10 @@ static int take(lua_State *L, struct hocket__fiber *f, const struct hocket__fibe
 {
     const struct hocket__log_entry *e = f->effect.outcome;
     bool remembered = e ? e->name.n > 0 : is(f, HOCKET__EFFECT_REMEMBERED);
-    f->kept->n_made += !is(f, HOCKET__EFFECT_LOOKS);
-    f->kept->n_remembered += remembered;
+    bool counts = !is(f, HOCKET__EFFECT_LOOKS);
+    bool is_former = f->kept->edition > 0 && f->kept->edition < 5; /* whose events said otherwise */
+    f->kept->n_made += counts;
+    f->kept->n_remembered += remembered && (counts || is_former);
     hocket__push_str(L, e ? e->value : outcome_of(child));
     if (e)
         hocket__log_forget(f->kept->log, e->n);
