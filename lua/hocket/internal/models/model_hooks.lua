@@ -117,7 +117,7 @@ function model_hooks.ask(asker, model, history, hooks, ask)
     if not made then return denied(name, wrong) end
     asker.request = made
   end
-  local restored <close> = setmetatable({}, { __close = function() asker.request, asker.held_back = request, nil end })
+  local _ <close> = setmetatable({}, { __close = function() asker.request, asker.held_back = request, nil end })
   return ask_held(asker, model, history, hooks, name, ask)
 end
 

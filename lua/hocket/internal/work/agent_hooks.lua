@@ -114,7 +114,7 @@ function agent_hooks.around(step, hooks, work)
   if not input then return denied(step, wrong) end
   local own = step.input
   step.input = input
-  local restored <close> = setmetatable({}, { __close = function() step.input, step.held = own, nil end }) -- another attempt begins anew
+  local _ <close> = setmetatable({}, { __close = function() step.input, step.held = own, nil end }) -- another attempt begins anew
   return held_work(step, hooks, work)
 end
 
