@@ -135,7 +135,7 @@ wait $two || fail "the second could not write: $(cat err2)"
 run hocket memory list; expect 0; has out "20 notes"
 run hocket memory search shared "ann says" --limit 100 --json; expect 0
 same "$(grep -o '"id":"ann[0-9]*"' out | sort -u | wc -l)" 10
-printf 'hello\n' | "$HOCKET" chat >out 2>err; has err "kept"
+printf 'hello\n' | "$HOCKET" chat >out 2>err; has err "the conversation is stored"
 printf 'again\n' | "$HOCKET" chat --continue >out 2>err || fail "the conversation does not go on: $(cat err)"
 
 # ---- Killed at any moment -----------------------------------------------------------------------------------

@@ -75,7 +75,7 @@ return city .. " " .. word
 X
 detach ask.lua; until_true is "$id" parked
 run "$HOCKET" wait "$id"; expect 75; has err "Which city?"; has err "hocket answer $id q1 TEXT"
-run "$HOCKET" answer "$id" q1 Rome; expect 0; has err "a worker goes on"
+run "$HOCKET" answer "$id" q1 Rome; expect 0; has err "a worker continues the run"
 until_true is "$id" waiting
 run "$HOCKET" signal "$id" "go on" '"now"'; expect 0
 run "$HOCKET" wait "$id"; expect 0; has out "Rome now"

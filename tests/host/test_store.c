@@ -279,8 +279,8 @@ static void operate(hocket_host *h)
     expect(h, "runs", "{\"state\":[\"sleepy\"]}", HOCKET_EINVAL, "no state 'sleepy'");
     expect(h, "show", "{\"id\":\"" RUN_A "\"}", 0, "\"records\":2");
     expect(h, "show", "{\"id\":\"" RUN_A "\",\"at\":3}", HOCKET_EINVAL, "no record 3");
-    expect(h, "show", "{\"id\":7}", HOCKET_EINVAL, "no id");
-    expect(h, "show", "{}", HOCKET_EINVAL, "no id");
+    expect(h, "show", "{\"id\":7}", HOCKET_EINVAL, "needs 'id'");
+    expect(h, "show", "{}", HOCKET_EINVAL, "needs 'id'");
     expect(h, "answer", "{\"id\":\"" RUN_A "\"}", 0, "\"q1\"");
     expect(h, "answer", "{\"id\":\"" RUN_A "\",\"question\":\"q1\",\"text\":\"\"}", HOCKET_EINVAL,
         "an answer has");

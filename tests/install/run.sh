@@ -115,7 +115,7 @@ use_module "$lib" || fail "require \"hocket\" failed"
 for version in 5.1:luajit 5.3:lua5.3; do
     module=$lib/lua/${version%:*}/hocket.so
     [ -f "$module" ] && command -v "${version#*:}" >/dev/null || continue
-    [ "$(exports "$module")" = luaopen_hocket ] || fail "$module exports more than its entry"
+    ! exports "$module" | grep -qvE '^luaopen_hocket(_[a-z_]+)?$' || fail "$module exports more than its entries"
     LUA_CPATH="$lib/lua/${version%:*}/?.so" "${version#*:}" -e 'local hocket = require "hocket"
         local echo = assert(hocket.host:agent { name = "echo", prompt = "Say it again.", model = "sim" })
         assert(hocket.run(echo, "hello from outside").text:find("hello from outside", 1, true))' ||

@@ -1,7 +1,7 @@
 --- The key `per_call`: what a caller may choose for one call of the agent. Without the key it chooses nothing.
 ---
 ---     per_call:
----       model: [openai/gpt-6.1-luna, openai/gpt-6.1-terra]     one of these
+---       model: [openai/gpt-6.1-terra, anthropic/claude-sonnet-5]   one of these
 ---       reasoning: [low, high]                                 one of these
 ---       output: true                                           a JSON Schema of the answer
 ---       limits: true                                           limits within those of the file
