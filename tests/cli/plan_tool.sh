@@ -32,6 +32,14 @@ has out "Build walls. is done"; has out "Hang the gate. is done"; has ev "The re
 run hocket run -q --plan garden "for two"; expect 0; has out "Hang the gate. is done"
 run hocket run -q --plan nothing "for two"; expect 2
 
+# A worker has the plans that stand beside the agents, and reads no others.
+id=$(hocket run -q --detach agents/lead.md "Make it nice")
+mkdir ../away; mv agents plans sim.lua ../away
+(cd .. && mkdir at && cd at && exec "$HOCKET" work >../work.log 2>&1) & worker=$!
+run hocket wait --timeout 60 "$id"; expect 0; cmp -s out ../project/whole || fail "another answer of a worker"
+kill -TERM $worker; wait $worker
+mv ../away/* .
+
 # Nobody trusts the folder: its Lua and its plan tell agents nothing.
 run env "HOCKET_TRUST=$WORK/project/sim.lua:$WORK/project/agents" "$HOCKET" run -q --store off agents/lead.md "Make it nice"
 hasnt out "Build walls. is done"

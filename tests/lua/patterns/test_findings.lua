@@ -215,6 +215,35 @@ t.test("it keeps its labels, also in a saved plan", function()
   t.same(added, { "mason private", "mason web" })
 end)
 
+t.test("a saved plan that says nothing of labels takes none away: what a planner reads of it has those of its source", function()
+  local file_labels = require "hocket.internal.run.file_labels"
+  local labels = require "hocket.internal.base.labels"
+  local workdir = require "hocket.internal.run.workdir"
+  local saved = play(explores { 1 }, { "It stands" }).plan.tasks[1].findings[1]
+  local dir <close> = t.dir()
+  dir:write("notes.txt", "The ground is wet.\n")
+  local all, asked = hocket.orchestrate.findings(), p.play { planner = { text = "Seen" }, mason = { text = "It stands" } }
+  local team = p.agents(DEFS)
+  local _, calls, err = s.run(function(run)
+    file_labels.wrote(workdir.root(run), "notes.txt", labels.bit "web")
+    local hostile = { { tool = saved.tool, arguments = saved.arguments, source = saved.source } }
+    assert(hocket.orchestrate.call(team.planner, "Plan", { findings = all, only_reads = true, material = hostile }))
+    assert(hocket.orchestrate.call(team.mason, "Build", { findings = all, material = hostile }))
+    return all:calls()
+  end, { workdir = dir.path, approve = "allow" })
+  t.ok(calls, err and err.message)
+  t.has(asked.mason[1].last.text, "The ground is wet.")
+  t.same(calls[1].labels, { "web" })
+end)
+
+t.test("a task is not filled beyond the window of whoever gets it: the call shows what fits", function()
+  local reply, err, run, asked = play(explores { 1 }, { { calls = READ }, "It stands" }, { notes = ("The ground is wet.\n"):rep(400), mason = { context = { window = 4000 } } })
+  t.ok(reply, err and err.message)
+  t.ok(not asked.mason[1].last.text:find "The ground is")
+  t.ok(#asked.mason[2].last.text < 4000, #asked.mason[2].last.text)
+  t.equal(s.events(run, "finding_left_out")[1].reason, "too long")
+end)
+
 t.test("a tool of one's own says what it reads from; what has effects has no findings", function()
   local version, called = 1, 0
   local stock = hocket.tool { name = "stock", description = "Bricks there are", effects = { "read" }, source = function() return "v" .. version end,

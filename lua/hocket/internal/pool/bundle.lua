@@ -6,6 +6,7 @@
 ---     travel/sim.lua, travel/providers.yaml        of the folder above these two
 ---     travel/workflows       the folders of workflows that its agents name
 ---     travel/agents          the agents beside a workflow
+---     travel/plans           saved plans beside the folder of agents, which name them as tools, or begin with one as a draft
 ---     the files of --attach
 ---
 --- Names that hold keys (.env, credentials.json) stay where they are, and so does what begins with a dot, and what links that
@@ -124,14 +125,30 @@ local function take_named(self, dir)
   return take_all(self, abs)
 end
 
--- The agents that workflows of a folder name, which lie beside it. Their scripts travel where they lie in a folder that was looked at.
-local function take_agents_of(self, path)
-  local dir, scripts = workflow_file.agents_folder(path), self.scripts
-  if not dir then return true end
+-- A folder beside one that was looked at. Nobody has looked at its scripts.
+local function take_beside(self, dir)
+  local scripts = self.scripts
   self.scripts = false
   local ok, err = take_named(self, dir)
   self.scripts = scripts
   return ok, err
+end
+
+-- The saved plans of agents.
+local function take_plans(self, root)
+  local up = root:match "^(.*)/agents$"
+  local info = up and sources.info(up .. "/plans")
+  if not info or info.kind ~= "directory" then return true end
+  return take_beside(self, up .. "/plans")
+end
+
+-- The agents that workflows of a folder name, which lie beside it. Their scripts travel where they lie in a folder that was looked at.
+local function take_agents_of(self, path)
+  local dir = workflow_file.agents_folder(path)
+  if not dir then return true end
+  local ok, err = take_beside(self, dir)
+  if not ok then return nil, err end
+  return take_plans(self, bundle_files.absolute(dir, self.cwd))
 end
 
 local function take_target(self, path)
@@ -144,6 +161,7 @@ local function take_target(self, path)
     self.root, self.roots[#self.roots + 1] = root, root
     ok, err = take_folder(self, root)
   end
+  if ok then ok, err = take_plans(self, root) end
   if ok and abs ~= root then ok, err = take_file(self, abs) end
   if ok and script.is_lua(abs) and workflow_file.about(abs) then ok, err = take_agents_of(self, abs) end
   if ok then return take_above(self, root) end

@@ -192,8 +192,8 @@ local function reused(session, finding, place)
 end
 
 -- The conversation has read it.
-local function label(session, one, finding)
-  local permissions, bits = session.permissions, bits_of(finding)
+local function label(session, one, bits)
+  local permissions = session.permissions
   if bits ~= 0 then permissions:label(bits, one.name, session.emit) end
   permissions:took_result(one, session.emit)
 end
@@ -231,26 +231,29 @@ local function prepared(session, finding)
   return one, args
 end
 
--- Of this run as it was read, of another one as it is read now.
+-- Of this run as it was read, of another one as it is read now; with the labels that it has then, whatever a plan's file says.
 local function text_of(self, session, one, args, finding, read)
+  local bits = bits_of(finding)
   local known = self.all.list[self.all.by_key[key_of(one.name, args)] or 0]
-  if known and known.text and known.source == finding.source and known.set == one.set then return known.text end
-  local text, is_error = read(session, one, args)
-  return not is_error and text or nil
+  if known and known.text and known.source == finding.source and known.set == one.set then return known.text, bits | bits_of(known) end
+  local marks = { bits = bits }
+  local text, is_error = read(session, one, args, marks)
+  return not is_error and text or nil, marks.bits
 end
 
 local function show(self, session, finding, room, read)
   local one, args = prepared(session, finding)
   if not one then return nil, args end
-  if source_of("source_now", one, args) ~= finding.source then return nil, "changed" end
-  local text = text_of(self, session, one, args, finding, read)
+  local now = source_of("source_now", one, args)
+  if now ~= finding.source then return nil, now and "changed" or "not known" end
+  local text, bits = text_of(self, session, one, args, finding, read)
   if not text then return nil, "changed" end
   if #text > room then return nil, "too long" end
-  label(session, one, finding)
+  label(session, one, bits)
   self.given[key_of(one.name, args)] = true
   finding = setmetatable({ text = text }, { __index = finding })
   reused(session, finding, "task")
-  local n = self.keeps and self.all:add(one, args, text, finding.source, bits_of(finding), finding.by)
+  local n = self.keeps and self.all:add(one, args, text, finding.source, bits, finding.by)
   return fence.wrap("result", findings.words(finding), text) .. (n and ("\n[finding %d]"):format(n) or ""), #text
 end
 
@@ -259,10 +262,10 @@ end
 ---@param session hocket.Session
 ---@param list hocket.Finding[]
 ---@param input string
----@param read fun(session: hocket.Session, one: hocket.Tool, args: table): string, boolean? Makes a call.
+---@param read fun(session: hocket.Session, one: hocket.Tool, args: table, marks: {bits: integer}): string, boolean? Makes a call.
 ---@return string input
 function User:put_before(session, list, input, read)
-  local parts, room = {}, SHOWN
+  local parts, room = {}, math.min(SHOWN, session:result_room()) -- a small window has room for more than these
   for _, finding in ipairs(session.permissions and list or {}) do
     local shown, more = show(self, session, finding, room, read)
     if shown then

@@ -172,16 +172,21 @@ local function run_unwatched(self, one, args, id, watched, more)
   return ("error: the tool failed: %s"):format(message_of(value)), true
 end
 
+-- Notes in `marks` which labels a call's result has, too.
+local function note_labels(context, marks)
+  local mark = context.mark
+  context.mark = function(label)
+    marks.bits = marks.bits | (math.type(label) == "integer" and label or labels.bit(label))
+    mark(label)
+  end
+end
+
 -- The same where a plan's findings are made, or used: notes which labels this result has, and how much of it the tool itself has read.
 local function run_noted(self, one, args, id, watched)
   return function(marks)
     local made
     local text, is_error, list = run_unwatched(self, one, args, id, watched, marks and function(context)
-      local mark = context.mark
-      context.mark = function(label)
-        marks.bits = marks.bits | (math.type(label) == "integer" and label or labels.bit(label))
-        mark(label)
-      end
+      note_labels(context, marks)
       made = context
     end)
     if made then marks.bare = made.bare end
@@ -209,11 +214,15 @@ end
 ---@param self hocket.Session
 ---@param one hocket.Tool
 ---@param args table
+---@param marks {bits: integer} Takes the labels of its result.
 ---@return string text
 ---@return boolean? is_error
-function tool_calls.look(self, one, args)
+function tool_calls.look(self, one, args, marks)
   self.calls = self.calls or tool_calls.new(self)
-  return run_unwatched(self, one, args, "look", false, function(context) context.looks = true end)
+  return run_unwatched(self, one, args, "look", false, function(context)
+    context.looks = true
+    note_labels(context, marks)
+  end)
 end
 
 -- Whoever looks on learns of a call before it is decided about.
