@@ -19,7 +19,7 @@ end
 X1
 
 # It is checked with the agent that names it, and listed with the other tools.
-run hocket check .; expect 0; has out "2 agents"; has out "1 plan"
+run hocket check .; expect 0; has out "2 agents"; has out "1 plan"; has out "may carry out plan:garden again and again, and a plan's steps are not counted here"; hasnt out "10^15"
 sed 's/plan:garden/plan:gardn/' agents/lead.md >agents/other.md; sed -i 's/name: lead/name: other/' agents/other.md
 run hocket check agents; expect 3; has out "agents/other.md:3:9"; has out "'plan:gardn': there is no gardn.md in plans"
 sed -i 's/plan:gardn/plan:..\/x/' agents/other.md; run hocket check agents; expect 3; has out "the name of a plan has letters, digits, - and _"

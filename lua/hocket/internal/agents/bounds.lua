@@ -180,6 +180,15 @@ function bounds.is_limited(def)
   return def.timeout ~= nil
 end
 
+-- What an agent may make, in words.
+local function calls_in_words(def, measured)
+  if measured.model_calls < MANY then return ("make up to %d model calls"):format(measured.model_calls) end
+  for _, one in ipairs(facts_of(def).has_workflows and def.tools or {}) do
+    if workflow_file.saved(one) == "plan" then return ("carry out %s again and again, and a plan's steps are not counted here"):format(one) end
+  end
+  return "make 10^15 or more model calls"
+end
+
 --- Of an agent whose file limits neither cost nor calls nor time: what that means, with its worst case, and what to do. Nil: it has a limit, or
 --- needs none, since it can make no more than a thousand model calls.
 ---@param def hocket.Agent
@@ -187,9 +196,8 @@ end
 ---@return string?
 function bounds.warning(def, measured)
   if measured.model_calls <= UNLIMITED or bounds.is_limited(def) then return nil end
-  local most = measured.model_calls == MANY and "10^15 or more" or ("up to %d"):format(measured.model_calls)
-  return ("nothing limits the cost, calls or time of a request to %s: it may make %s model calls (put budget: {turns: 200} into its file, or cost: USD, or timeout: SECONDS)"):format(
-    def.name, most)
+  return ("nothing limits the cost, calls or time of a request to %s: it may %s (put budget: {turns: 200} into its file, or cost: USD, or timeout: SECONDS)"):format(
+    def.name, calls_in_words(def, measured))
 end
 
 return bounds
