@@ -202,8 +202,8 @@ local function dispatch(ctx, name, ids, message)
     trigger = "dispatch", task_ids = ids, board = tasks, document = ctx.document, extra_tools = to_specialists, model = ctx.model,
     closing = newer and closing_tools or nil, outcome = said, judge = judge, on_reassigned = reassigning(tasks, ids),
   })
-  if not spec then return failed(step) end
-  local reply, wrong = broker.shared():call(splitting.within(spec, about, name, said))
+  local reply, wrong = nil, step -- without a spec: why the work cannot begin
+  if spec then reply, wrong = broker.shared():call(splitting.within(spec, about, name, said)) end
   reply, wrong = judge(reply, wrong)
   if reply and said.blocked then
     sent.settled = true
