@@ -462,6 +462,16 @@ local function or_alternate(step, reply, err)
   return patterns.alternates.take(step, list, why, { done = step.tried, judge = judge })
 end
 
+-- Its work; or that of whoever stands in for it.
+local function work_or_alternate(step)
+  local reply, err = work(step)
+  if step.opts.alternates or step.def.alternates then return or_alternate(step, reply, err) end
+  return reply, err
+end
+
+-- What events show of a question about an answer that is held.
+local HELD = "(about an answer that is held)"
+
 -- What a job of the broker does for an agent: announces it, lets it answer, says how it ended.
 local function perform(step, job)
   local def, opts = step.def, step.opts
@@ -472,15 +482,14 @@ local function perform(step, job)
   fiber.context().step = step -- so that whom it calls knows who called, and how deep it is
   if trigger then
     writer:write("agent_started", "board", opts.task_ids and opts.board and opts.board:number(), "caller", step.above and step.above.op,
-      "display_name", def.display_name, "message", step.input, "task_ids", opts.task_ids, "trigger", trigger)
+      "display_name", def.display_name, "message", opts.about_held and HELD or step.input, "task_ids", opts.task_ids, "trigger", trigger)
   end
   local observer = run.observer
   local observed <close> = observer and observer:agent(step)
   local ended <close> = step
   run.at_work[step.op], step.over = step, nil
   local reply, err
-  if (run.hooks or def.guards) and not opts.compact then reply, err = agent_hooks.around(step, run.hooks, work) else reply, err = work(step) end
-  if opts.alternates or def.alternates then reply, err = or_alternate(step, reply, err) end
+  if (run.hooks or def.guards) and not opts.compact then reply, err = agent_hooks.around(step, run.hooks, work_or_alternate) else reply, err = work_or_alternate(step) end
   if reply and not opts.inner then
     reply.usage = job:usage() or reply.usage
     reply.usage_total = reply.usage
@@ -717,7 +726,7 @@ function Step:asking(trigger, extra)
   local own = self.opts
   return {
     model = own.model, variables = own.variables, allowed = own.allowed, trigger = trigger, subject = own.subject or self.input, inner = true, files = own.files,
-    timeout = extra.timeout, memory = extra.memory, closing = extra.closing, member = extra.member, framed = extra.framed or own.framed, guards = extra.guards,
+    timeout = extra.timeout, memory = extra.memory, closing = extra.closing, member = extra.member, framed = extra.framed or own.framed, guards = extra.guards, about_held = extra.about_held,
   }
 end
 

@@ -404,7 +404,7 @@ end
 local function correct(self, err)
   if err.code ~= "model" or self.asker.malformed ~= "correct" or err.gave_up == "output" then return nil, err end
   self.unread = (self.unread or 0) + 1
-  self.emit("warning", { message = "an answer could not be read, which its model is told: " .. err.message })
+  self.emit("warning", { message = "an answer could not be read, which its model is told: " .. err.message }, true)
   local told, wrong = self.history:user(("Your last answer could not be read: %s\nAnswer again%s."):format(err.message,
     #self.tools > 0 and ", in plain text, or by a call of one of your tools" or ""))
   return not told and nil, wrong
@@ -418,7 +418,7 @@ local function reject(self, call)
     return nil, failed { code = "model", message = "the model wrote tool calls as text that cannot be made, also when it was told so: " .. why }
   end
   self.was_misfit = true
-  self.emit("warning", { message = "a tool call was written as text and cannot be made, which the model is told: " .. why })
+  self.emit("warning", { message = "a tool call was written as text and cannot be made, which the model is told: " .. why }, true)
   local told, wrong = self.history:user(text_calls.advice(self, why))
   return not told and nil, wrong
 end

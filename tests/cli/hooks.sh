@@ -42,6 +42,12 @@ for target in team team/agents team/agents/clerk.md; do
 done
 rm -f b.txt; (cd team/agents && run hocket run -q --approve allow clerk.md go && expect 0 && has out "(seen)"); rm -f team/agents/b.txt
 
+# Agents of other programs are in a hidden folder of the project.
+mkdir -p team/.claude/agents
+printf -- '---\nname: helper\ndescription: Helps\n---\nYou help.\n' >team/.claude/agents/helper.md
+for target in team/.claude/agents/helper.md "$PWD/team/.claude/agents"; do run hocket run -q --model sim "$target" go; expect 0; has out "(seen)"; done
+rm -r team/.claude
+
 # Nobody trusts it: nothing runs, and no agent works without it.
 unset HOCKET_TRUST
 rm -f b.txt asked; run hocket run -q --model openai/gpt-6.1-terra --approve allow team/agents/clerk.md go

@@ -4,6 +4,7 @@ local json = require "hocket.json"
 local kinds = require "hocket.internal.agents.kinds"
 local others = require "hocket.internal.base.lazy" "hocket.internal.agents.formats.servers"
 local problem = require "hocket.internal.agents.problem"
+local project_of = require "hocket.internal.base.lazy" "hocket.internal.base.project_of"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
 local sources = require "hocket.internal.base.sources"
 
@@ -149,12 +150,6 @@ end
 
 local function folder_of(file)
   return file and file:match "^(.*)/[^/]*$" or "."
-end
-
--- The folder of a project whose other programs' agents are in a hidden folder of it, as .claude/agents.
-local function project_of(dir)
-  local before = ("/" .. dir .. "/"):match "^(.-)/%.%w+/agents?/"
-  return before and (before == "" and "." or before:sub(2))
 end
 
 -- One entry of a file, or what is wrong with it.

@@ -170,6 +170,21 @@ local function take(run, step)
   return mine
 end
 
+local function drop(run, one, reason, step)
+  run:emit("user_message_dropped", { id = one.id, reason = reason }, step and step.def.name or nil, step and step.op or nil)
+end
+
+-- Drops each one to which a guard of its input objects.
+local function let_pass(run, step, list)
+  if not (step.def.guards and step.def.guards.input) then return list end
+  local rest = {}
+  for _, one in ipairs(list) do
+    local objection = step:judge_input(one.text)
+    if objection then drop(run, one, objection.message, step) else rest[#rest + 1] = one end
+  end
+  return rest
+end
+
 local frame = "[While you are at work the user says to you:]\n\n%s"
 
 --- What an agent hears now: the words of the user for its conversation; nil: nothing.
@@ -178,16 +193,12 @@ local frame = "[While you are at work the user says to you:]\n\n%s"
 function steering.hear(step)
   local run = step.run
   if not run.steering or #run.steering.waiting == 0 then return nil end
-  local mine = take(run, step)
+  local mine = let_pass(run, step, take(run, step))
   if #mine == 0 then return nil end
   local ids, texts = json.array {}, {}
   for i, one in ipairs(mine) do ids[i], texts[i] = one.id, one.text end
   step:emit("user_message_delivered", { ids = ids })
   return frame:format(table.concat(texts, "\n\n"))
-end
-
-local function drop(run, one, reason, step)
-  run:emit("user_message_dropped", { id = one.id, reason = reason }, step and step.def.name or nil, step and step.op or nil)
 end
 
 --- An agent receives nothing any more: what was said to it is reported as lost. A run that is parked waits on.

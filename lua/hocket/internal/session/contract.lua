@@ -134,8 +134,9 @@ end
 --- asked for, which no hook sees.
 ---@param def hocket.Agent With `output`.
 ---@param emit fun(type: string, payload: table)
+---@param is_guarded? boolean Guards judge what it answers: no error quotes it.
 ---@return hocket.OutputContract
-function contract.output(def, emit)
+function contract.output(def, emit, is_guarded)
   local repairs, last = 0, nil
 
   local function read(reply)
@@ -151,7 +152,7 @@ function contract.output(def, emit)
     reply.value = said.value
     if not said.wrong or repairs == REPAIRS then return nil end
     repairs = repairs + 1
-    emit("warning", { message = ("%s's answer does not fit its output: %s"):format(def.name, said.wrong) })
+    emit("warning", { message = ("%s's answer does not fit its output: %s"):format(def.name, said.wrong) }, true)
     return ("Your answer cannot be used:\n%s\n\nAnswer again with the whole corrected JSON and nothing else."):format(said.wrong)
   end
 
@@ -167,7 +168,7 @@ function contract.output(def, emit)
     local attempts = repairs + (reply and 1 or 0)
     repairs, last = 0, nil
     if not reply and not (said and said.wrong and err.code == "budget") then return nil, err end
-    if said.wrong then return nil, no_answer(def, attempts, said.wrong) end
+    if said.wrong then return nil, no_answer(def, attempts, is_guarded and "it does not fit the schema" or said.wrong) end
     return stands(reply, said)
   end
 

@@ -7,8 +7,18 @@ local system = require "hocket.internal.core.system"
 
 local agent_hooks = {}
 
-local function emitter(step)
-  return function(type, payload) step:emit(type, payload) end
+-- Tells what hooks decided about it: with what is held for others around it, where somebody holds that.
+local function tell(step, type, payload)
+  local holder = step:holder()
+  local function emit() step:emit(type, payload) end
+  if holder then holder:add(emit, type, payload, true) else emit() end
+end
+
+-- The same; with guards of its answer once these have decided: it may have words of that.
+local function emitter(step, untold)
+  return function(type, payload)
+    if untold then untold[#untold + 1] = { type, payload } else tell(step, type, payload) end
+  end
 end
 
 local function about_work(step, more)
@@ -52,9 +62,9 @@ local function shown_error(err)
 end
 
 -- Its answer as the hooks behind it leave it, and what stands in place of its text, if that is another one.
-local function after(step, hooks, reply, err)
+local function after(step, hooks, untold, reply, err)
   if err and not reply and (err.code == "cancelled" or err.code == "parked") then return reply, err end
-  local said = hooks:ask("after_agent", step.def.name, about_work(step, { result = reply and reply.text, error = shown_error(not reply and err or nil) }), emitter(step))
+  local said = hooks:ask("after_agent", step.def.name, about_work(step, { result = reply and reply.text, error = shown_error(not reply and err or nil) }), emitter(step, untold))
   if not said then return reply, err end
   local text = reply and reply.text
   if said.answer ~= nil then
@@ -64,34 +74,52 @@ local function after(step, hooks, reply, err)
       reply = reply or made
       reply.text, reply.value = made.text, made.value
     else
-      step:emit("warning", { message = "a hook's answer was not taken: " .. wrong })
+      emitter(step, untold)("warning", { message = "a hook's answer was not taken: " .. wrong })
     end
   end
   if reply and said.context and reply.value == nil then reply.text = ("%s\n\n%s"):format(reply.text, said.context) end
   return reply, err, reply and (said.answer ~= nil and text) or nil
 end
 
+local function tell_all(step, untold)
+  for i, one in ipairs(untold or {}) do
+    untold[i] = nil
+    tell(step, one[1], one[2])
+  end
+end
+
 -- The guards of its answer have the last word. Returns what is left of it.
-local function guarded(step, held, reply, err)
+local function guarded(step, held, untold, reply, err)
+  local objection = reply and guards.objection(step, reply)
+  step.held = nil
+  if not objection then tell_all(step, untold) end
   if not reply then return nil, err and guards.without_text(err) end
-  local objection = guards.objection(step, reply)
   if not objection then return reply, err end
   held:drop()
   return nil, objection
 end
 
 -- Does the work, with what it writes held until the hooks behind it and the guards have decided.
-local function held_work(step, hooks, work)
-  local own, guards_it = step.def.guards, step.def.guards and step.def.guards.output
+local function held_work(step, hooks, untold, work)
+  local own, guards_it = step.def.guards, untold ~= nil
   local held = (guards_it or hooks and hooks:has("after_agent", step.def.name)) and held_back.new() or nil
   step.held = held
   local reply, err, instead
   if own then reply, err = guards.work(step, work) else reply, err = work(step) end
-  step.held = nil
-  if hooks then reply, err, instead = after(step, hooks, reply, err) end
-  if guards_it then reply, err = guarded(step, held, reply, err) end
+  if not guards_it then step.held = nil end
+  if hooks then reply, err, instead = after(step, hooks, untold, reply, err) end
+  if guards_it then reply, err = guarded(step, held, untold, reply, err) end
   if held and (reply or not guards_it) then held:release(instead) end
   return reply, err
+end
+
+-- A hook's answer in place of its work; its guards judge that, too.
+local function answered(step, text, untold)
+  local reply, wrong = as_reply(step, text)
+  if not reply then return denied(step, wrong) end
+  if not untold then return reply end
+  step.held = held_back.new()
+  return guarded(step, step.held, untold, reply)
 end
 
 --- Does an agent's work between its hooks, and under its guards.
@@ -102,20 +130,22 @@ end
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function agent_hooks.around(step, hooks, work)
-  local said = hooks and hooks:ask("before_agent", step.def.name, about_work(step), emitter(step))
-  if said and said.deny then return denied(step, said.deny) end
-  if said and said.answer ~= nil then
-    local reply, wrong = as_reply(step, said.answer)
-    if not reply then return denied(step, wrong) end
-    return reply
+  local untold = step.def.guards and step.def.guards.output and {} or nil
+  local said = hooks and hooks:ask("before_agent", step.def.name, about_work(step), emitter(step, untold))
+  if said and said.deny then
+    tell_all(step, untold)
+    return denied(step, said.deny)
   end
+  local _ <close> = setmetatable({}, { __close = function() step.held = nil end })
+  if said and said.answer ~= nil then return answered(step, said.answer, untold) end
+  tell_all(step, untold)
   local input, wrong = step.input, nil
   if said then input, wrong = input_of(step, said) end
   if not input then return denied(step, wrong) end
   local own = step.input
   step.input = input
-  local _ <close> = setmetatable({}, { __close = function() step.input, step.held = own, nil end }) -- another attempt begins anew
-  return held_work(step, hooks, work)
+  local left <close> = setmetatable({}, { __close = function() step.input = own end }) -- another attempt begins anew
+  return held_work(step, hooks, untold, work)
 end
 
 return agent_hooks

@@ -192,10 +192,11 @@ end
 
 local is_text = { message = true, reasoning = true }
 
+-- `quotes`: it may have words of the answer, and is held as they are.
 local function emitter(step, env)
   local tell = telling(step, env)
-  return function(type, payload)
-    local held = is_text[type] and step:holder()
+  return function(type, payload, quotes)
+    local held = (quotes or is_text[type]) and step:holder()
     if held then held:add(tell, type, payload, true) else tell(type, payload) end
   end
 end
@@ -273,7 +274,7 @@ end
 -- before an answer stands is noticed first. What a pattern makes a plan of is never taken from reasoning.
 local function promise(step, spec, emit)
   local def = step.def
-  local kept = contract.output(def, emit)
+  local kept = contract.output(def, emit, step:is_guarded())
   local others = spec.before_answer
   spec.schema, spec.schema_name, spec.formatted, spec.output = contract.request_schema(def), def.name, true, def.output
   spec.system = spec.system .. contract.instructions(def)
@@ -460,7 +461,7 @@ local function prepare(step, extra)
   end
   local emit = emitter(step, env)
   if extra.form then mine = setmetatable(extra.form, { __index = mine }) end
-  local on_delta = mine.on_delta or run:delta_sink(def.name, step.op, (def.output or mine.schema) and true)
+  local on_delta = mine.on_delta or not opts.about_held and run:delta_sink(def.name, step.op, (def.output or mine.schema) and true)
   local held = on_delta and step:holder()
   if held then on_delta = held:behind(on_delta) end
   local served = false

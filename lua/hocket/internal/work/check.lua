@@ -162,7 +162,7 @@ function makes.judge(self, name, reply)
   local def = agents.vary(agents.team_of(step.def)[name], { output = verdict })
   local asked = ("Is this request done? Say what is missing.\n\n%s\n\n%s\n\n%s"):format(fence.wrap("request", "the user", step:request()),
     fence.wrap("result", step.def.name, reply.text), fence.note)
-  local job, said = step:ask(def, asked, "until", { framed = true }), nil
+  local job, said = step:ask(def, asked, "until", { framed = true, about_held = step:holder() ~= nil }), nil
   if job then said = broker.shared():call(job) end
   local value = said and type(said.value) == "table" and said.value or {}
   return value.met == true, name .. " refused it", type(value.missing) == "string" and value.missing or "there is no verdict"
@@ -254,7 +254,7 @@ end
 ---@return nil
 ---@return hocket.Error
 function Checking:error(reply)
-  local output = self.failed.output and "\n" .. truncate(self.failed.output, SHOWN) or ""
+  local output = self.failed.output and not self.step:is_guarded() and "\n" .. truncate(self.failed.output, SHOWN) or ""
   return nil, system.error { code = "state", no_retry = true, partial = reply.text, message = ("its check failed (%s: %s)%s"):format(check.words(self.spec), self.failed.reason, output) }
 end
 

@@ -77,7 +77,7 @@ end
 
 function objections.agent(step, guard, about, side)
   local def = agents.vary(agents.team_of(step.def)[guard.agent], { output = verdict })
-  local job, err = step:ask(def, question(side, about), "guard", { framed = true, guards = true, timeout = guard.timeout or AGENT_SECONDS })
+  local job, err = step:ask(def, question(side, about), "guard", { framed = true, guards = true, about_held = side == "output", timeout = guard.timeout or AGENT_SECONDS })
   local said = nil
   if job then said, err = broker.shared():call(job) end
   local value = said and type(said.value) == "table" and said.value
@@ -223,6 +223,15 @@ function guards.work(step, work)
   if objection then return nil, objection end
   if not along[1] then return work(step) end
   return beside(step, along, about, work)
+end
+
+--- Why an agent does not hear what is said to it while it works; nil: all guards of its input let it pass.
+---@async
+---@param step hocket.Step
+---@param text string
+---@return hocket.Error?
+function guards.input_objection(step, text)
+  return judge_all(step, step.def.guards.input, { agent = step.def.name, text = text, input = step.input, side = "input" }, "input")
 end
 
 --- Why an answer is not given; nil: the guards let it pass.

@@ -4,6 +4,7 @@ local account = require "hocket.internal.models.account"
 local agent_session = require "hocket.internal.work.agent_session"
 local edition = require "hocket.internal.base.edition"
 local facts_of = require "hocket.internal.agents.facts"
+local guards = require "hocket.internal.base.lazy" "hocket.internal.work.guards"
 local json = require "hocket.json"
 local known_server = require "hocket.internal.base.lazy" "hocket.internal.models.known_server"
 local scope = require "hocket.internal.base.lazy" "hocket.internal.session.scope"
@@ -180,7 +181,14 @@ end
 function Step:holder()
   if self.held then return self.held end
   if not self.above then return self.run.held end
-  return self.opts.given and self.above:holder() or nil
+  return (self.opts.given or self.opts.about_held) and self.above:holder() or nil
+end
+
+--- Whether guards judge what it answers: its own, or those of whoever gave it the work.
+---@return boolean
+function Step:is_guarded()
+  local own = self.def.guards
+  return own ~= nil and own.output ~= nil or self.opts.given and self.above:is_guarded() or false
 end
 
 --- Waits until the guards of its input, and of everybody that it works for, have let it pass. What works for a guard waits for none.
@@ -191,6 +199,14 @@ function Step:await_guards()
     if step.gate then step.gate:wait() end
     step = step.above
   end
+end
+
+--- Why its guards object to a message that came while it works; nil: they let it pass.
+---@async
+---@param text string
+---@return hocket.Error?
+function Step:judge_input(text)
+  return guards.input_objection(self, text)
 end
 
 --- Its answer as an event.

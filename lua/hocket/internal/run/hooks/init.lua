@@ -300,14 +300,18 @@ end
 
 local decisions = { "deny", "answer", "arguments", "context" }
 
+-- Where what is decided may have words of an agent's answer.
+local quoting = { before_agent = true, after_agent = true, before_model = true, after_model = true }
+
 -- Events of what was decided. What failed before a call is the reason of its denial.
 local function tell(point, subject, decision, emit)
+  local quotes = quoting[point] or false
   for _, one in ipairs(decision.failed or {}) do
-    emit("warning", { message = ("the hook of %s failed at %s of %s: %s"):format(one.by, point, subject, one.message) })
+    emit("warning", { message = ("the hook of %s failed at %s of %s: %s"):format(one.by, point, subject, one.message) }, quotes)
   end
   for _, what in ipairs(decisions) do
     if decision[what] ~= nil then
-      emit("hook_decided", { point = point, of = subject, decision = what, value = truncate(decision[what], SHOWN), by = decision.by and json.array(decision.by) or nil })
+      emit("hook_decided", { point = point, of = subject, decision = what, value = truncate(decision[what], SHOWN), by = decision.by and json.array(decision.by) or nil }, quotes)
     end
   end
 end
@@ -341,7 +345,7 @@ end
 ---@param point string
 ---@param subject string The name of the tool, the model, the agent.
 ---@param about table What a hook learns: data.
----@param emit fun(type: string, payload: table)
+---@param emit fun(type: string, payload: table, quotes: boolean) quotes: it may have words of an agent's answer.
 ---@param lazily? table<string, fun(): any> More of it, that is made for who looks at it; `about` has a digest of it.
 ---@return hocket.HookDecision?
 function Hooks:ask(point, subject, about, emit, lazily)

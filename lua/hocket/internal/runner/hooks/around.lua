@@ -21,7 +21,7 @@ end
 -- The answer as the hooks behind the run leave it.
 local function after(run, hooks, about, reply, err)
   about.result, about.error = reply and reply.text, not reply and err and { code = err.code, message = err.message } or nil
-  local said = hooks:ask("after_run", about.target, about, function(...) run:emit(...) end)
+  local said = hooks:ask("after_run", about.target, about, function(type, payload) run:emit(type, payload) end)
   if not said or not said.answer or run.options.conversation then return reply, err end
   local text = said.answer
   reply = reply or { finish = "stop", calls = {}, usage = {} }
@@ -45,7 +45,7 @@ end
 function run_hooks.around(run, input, work)
   local hooks, name = run.hooks, run.target and run.target.path or "run"
   local about = { target = name, input = type(input) == "string" and input or nil }
-  local said = hooks:ask("before_run", name, about, function(...) run:emit(...) end)
+  local said = hooks:ask("before_run", name, about, function(type, payload) run:emit(type, payload) end)
   if said and said.deny then return denied(said.deny) end
   if said and said.answer ~= nil then return { text = said.answer, finish = "stop", calls = {}, usage = {} } end
   if said and type(input) ~= "table" then

@@ -1,6 +1,7 @@
 --- Where the hooks of a project stand (load.lua): most have none.
 local kept = require "hocket.internal.core.kept"
 local kept_sources = require "hocket.internal.base.sources.kept"
+local project_of = require "hocket.internal.base.lazy" "hocket.internal.base.project_of"
 local sources = require "hocket.internal.base.sources"
 
 local NAME = "hooks.lua"
@@ -27,6 +28,8 @@ end
 ---@return string? folder
 return function(dir)
   if is_there(dir .. "/" .. NAME) then return dir .. "/" .. NAME, dir end
+  local project = dir:find("%.%w") and project_of(dir)
+  if project and is_there(project .. "/" .. NAME) then return project .. "/" .. NAME, project end
   if not inner[name_of(dir)] then return nil end
   local above = dir:match "^(.+)/[^/.][^/]*/*$" or dir:find "^[^/.][^/]*/*$" and "." or dir .. "/.."
   if is_there(above .. "/" .. NAME) then return above .. "/" .. NAME, above end
