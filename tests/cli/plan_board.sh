@@ -65,27 +65,51 @@ has out "is blocked: there are no slabs"
 run hocket run house.lua refuse; expect 0; has err "paver goes on with garden.path, and is refused what it needs: do without 12 slabs"
 tree >refused; hasnt refused "is blocked"; has refused "garden.path: Pave  paver"
 
+# On a facilitator's board the parts are below the task, too.
+mkdir -p site/agents
+printf -- '---\nname: lead\ntools: [facilitator]\nagents: [boss, hand]\n---\nYou are lead\n' >site/agents/lead.md
+printf -- '---\nname: boss\ntools: [specialist, split_task]\n---\nYou are boss\n' >site/agents/boss.md
+printf -- '---\nname: hand\ntools: [specialist]\n---\nYou are hand\n' >site/agents/hand.md
+cat >site/sim.lua <<'X1'
+local function call(name, arguments) return { latency = 0.03, calls = { { name = name, arguments = arguments } } } end
+local create = call("create_tasks", { tasks = { { text = "Build a house", assigned_to = "boss" } } })
+local send = call("call_boss", { task_ids = { 1 }, message = "Build a house" })
+local function part(id, after) return { id = id, specialist = "hand", description = "Do " .. id, depends_on = after } end
+return function(request)
+  local who = request.system:match "You are (%w+)"
+  if who == "lead" and request.turn < 3 then return request.turn == 1 and create or send end
+  if who == "boss" then return call("split_task", { id = 1, tasks = { part "walls", part("roof", { "walls" }) } }) end
+  return { latency = 0.03, text = who == "lead" and "The end" or "did it" }
+end
+X1
+run hocket run -q site/agents/lead.md now; expect 0; cp out site/whole; tree >site/shown
+has site/shown "Build a house"; has site/shown "walls"; has site/shown "3 of 3 done"
+
 # Killed at any moment it goes on, or had ended: nobody fails, splits or reports twice, and the tree is the same. Its events may be seen before the
 # store has the run: then there is none, and nobody says that it could go on.
-goes_on=0
-for delay in 0.03 0.06 0.09 0.12 0.16 0.2 0.25 0.3; do
-  rm -f ev
-  "$HOCKET" run -q --events ev house.lua now >out 2>err </dev/null & pid=$!
-  sleep $delay; kill -KILL $pid 2>/dev/null; wait $pid 2>/dev/null
-  id=$(grep -oE '01[0-9A-Z]{24}' ev 2>/dev/null | head -n 1)
-  [ -n "$id" ] || continue
-  hocket runs --json | grep -q "$id" && is_stored=yes || is_stored=no
-  run hocket resume -q "$id"
-  if [ $is_stored = no ]; then
-    expect 1; has err "there is no run $id"
-    continue
-  fi
-  grep -q "has ended" err || expect 0
-  cmp -s out whole || fail "killed after $delay: another answer"
-  hocket show "$id" | sed -n '/^board:/,/^$/p' >again; cmp -s again shown || { cat again; fail "killed after $delay: another tree"; }
-  hocket show --json "$id" | tr '{' '\n' >records
-  same "$(grep -c '"type":"task_split"' records) $(grep -c '"type":"reassigned"' records) $(grep -c '"type":"task_blocked"' records)" "1 2 1"
-  goes_on=$((goes_on + 1))
-done
-[ $goes_on -gt 0 ] || fail "no run was killed in its middle, or at its end"
+killed_and_resumed() { # WHOLE SHOWN COUNTS TARGET: its answer, its tree, and how often a task was split, went to another, was blocked
+  goes_on=0
+  for delay in 0 0.03 0.06 0.09 0.12 0.16 0.2 0.25; do
+    rm -f ev
+    "$HOCKET" run -q --events ev "$4" now >out 2>err </dev/null & pid=$!
+    until_true test -s ev; sleep $delay; kill -KILL $pid 2>/dev/null; wait $pid 2>/dev/null
+    id=$(grep -oE '01[0-9A-Z]{24}' ev 2>/dev/null | head -n 1)
+    [ -n "$id" ] || continue
+    hocket runs --json | grep -q "$id" && is_stored=yes || is_stored=no
+    run hocket resume -q "$id"
+    if [ $is_stored = no ]; then
+      expect 1; has err "there is no run $id"
+      continue
+    fi
+    grep -q "has ended" err || expect 0
+    cmp -s out "$1" || fail "killed after $delay: another answer"
+    hocket show "$id" | sed -n '/^board:/,/^$/p' >again; cmp -s again "$2" || { cat again; fail "killed after $delay: another tree"; }
+    hocket show --json "$id" | tr '{' '\n' >records
+    same "$(grep -c '"type":"task_split"' records) $(grep -c '"type":"reassigned"' records) $(grep -c '"type":"task_blocked"' records)" "$3"
+    goes_on=$((goes_on + 1))
+  done
+  [ $goes_on -gt 0 ] || fail "no run was killed in its middle, or at its end"
+}
+killed_and_resumed whole shown "1 2 1" house.lua
+killed_and_resumed site/whole site/shown "1 0 0" site/agents/lead.md
 finish
