@@ -357,4 +357,20 @@ t.test("a fork is asked again in its conversation", function()
   t.has(reply.text, "told " .. lengths[2])
 end)
 
+t.test("a script's own id may be a number in words", function()
+  s.reply = texts
+  local helper = s.team { helper = { description = "Helps" } }.helper
+  local first, second, wrong
+  s.run(function()
+    hocket.orchestrate.call(helper, "One", { child_id = "7" })
+    hocket.orchestrate.call(helper, "Uno", { child_id = "07" })
+    first, second = hocket.orchestrate.ask_again("7", "Two"), hocket.orchestrate.ask_again("07", "Due")
+    wrong = select(2, hocket.orchestrate.ask_again(7, "Three"))
+    return "x"
+  end)
+  t.equal(first.text, "One | One | Two")
+  t.equal(second.text, "Uno | Uno | Due")
+  t.has(wrong.message, "there is no finished agent '7'")
+end)
+
 return t.finish()

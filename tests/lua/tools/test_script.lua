@@ -100,6 +100,35 @@ t.test("no more calls side by side than at once, and no more than a script may m
   t.equal(most, 16)
 end)
 
+t.test("ten thousand calls at once are refused one by one, and more end the script, soon", function()
+  local result = script [[local list = {}
+    for i = 1, 9000 do list[i] = i end
+    local all, wrong = map(list, function(i) return tools.slow { seconds = 0, name = "n" .. i, file = "a.txt" } end, { limit = 20000 })
+    return wrong[201] .. wrong[9000] ]]
+  t.has(result, "a script makes 200 calls at mosta script makes 200 calls at most")
+  t.equal(#asked, 200)
+  result = script [[local list = {}
+    for i = 1, 30000 do list[i] = i end
+    return (map(list, function(i) return tools.slow { seconds = 5, name = "n" .. i } end, { limit = 40000 }))]]
+  t.has(result, "the script makes more than 10000 calls at once")
+  t.equal(#asked, 0)
+end)
+
+t.test("a wrong limit is said, and a coroutine of the script's own may call side by side", function()
+  for _, limit in ipairs { "0", "1.5", "'x'" } do
+    t.has(script(("return (map({ 1, 2 }, print, { limit = %s }))"):format(limit)), "bad option 'limit' (an integer of at least 1 expected, got " .. limit:gsub("'", "") .. ")")
+  end
+  local result = script [[
+    local rounds = 0
+    local all = map({ 1, 2, 3 }, function(i)
+      rounds = rounds + 1
+      local next_one = coroutine.wrap(function() return (map({ 1, 2 }, function(n) return tools.slow { seconds = 0.01, name = i .. "." .. n } end)) end)
+      return { tools.slow { seconds = 0.01 * i, name = "s" .. i }, next_one() }
+    end)
+    return { all = all, rounds = rounds }]]
+  t.equal(inside(result), '{"all":[["s1",["1.1","1.2"]],["s2",["2.1","2.2"]],["s3",["3.1","3.2"]]],"rounds":3}')
+end)
+
 t.test("it calls tools, loops, and returns what matters", function()
   local result, run, reply = script [[
     local sum = 0

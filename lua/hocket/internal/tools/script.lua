@@ -27,20 +27,25 @@ end
 
 -- ---- Its calls -----------------------------------------------------------------------------------
 
-local function answer(self, ctx, message)
+-- Counts a call, in the order in which the script makes them: so its number is the same where it is resumed. What one comes to that is not to be made.
+local function refused(self, message)
   self.calls = self.calls + 1
+  message.number = self.calls
   local name, args = message.call, message.args
   if type(name) ~= "string" or type(args) ~= "table" then return { ok = false, text = "a call has a name and arguments" } end
   if name == "lua" then return { ok = false, text = "a script calls no other script" } end
   if self.calls > CALLS then return { ok = false, text = ("a script makes %d calls at most"):format(CALLS) } end
-  local text, is_error = tool_calls.of_script(ctx.session, name, args, ("%s.%d"):format(ctx.call_id, self.calls))
+end
+
+local function answer(ctx, message)
+  local text, is_error = tool_calls.of_script(ctx.session, message.call, message.args, ("%s.%d"):format(ctx.call_id, message.number))
   if is_error then text = text:gsub("^error: ", "", 1) end
   return { ok = not is_error, text = text }
 end
 
 -- As in a turn of the model: calls run side by side, unless they touch the same thing.
 local function may_begin(ctx, call, others)
-  local function as_call(one) return { one = ctx.session:tool_named(tostring(one.call)), args = type(one.args) == "table" and one.args or {} } end
+  local function as_call(one) return { one = ctx.session:tool_named(one.call), args = one.args } end
   local mine = as_call(call)
   for _, other in ipairs(others) do
     if call_order.meet(as_call(other), mine) then return false end
@@ -50,12 +55,12 @@ end
 
 -- Until it is done, and what it says then.
 local function converse(self, ctx, text)
-  local queue <close> = script_queue.new(ctx.session.spec.parallel or AT_ONCE, function(call) return answer(self, ctx, call) end,
-    function(call, others) return may_begin(ctx, call, others) end)
+  local queue <close> = script_queue.new(ctx.session.spec.parallel or AT_ONCE, function(call) return answer(ctx, call) end,
+    function(call, others) return may_begin(ctx, call, others) end, function(call) return refused(self, call) end)
   local message, err = self.process:give(json.encode { code = text })
   while message and (message.call or message.calls) and not message.done do
     local said
-    if message.call then said = answer(self, ctx, message) else said, err = queue:next(message) end
+    if message.call then said = refused(self, message) or answer(ctx, message) else said, err = queue:next(message) end
     if not said then return nil, err end
     message, err = self.process:give(json.encode(said))
   end

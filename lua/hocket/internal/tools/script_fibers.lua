@@ -11,10 +11,14 @@ end
 
 -- ---- Coroutines --------------------------------------------------------------------------------
 
-local ready, waiting, calls, cancelled, count = {}, {}, {}, {}, 0
+local ready, first, last = {}, 1, 0 -- who is to go on
+local waiting, calls, cancelled, count = {}, {}, {}, 0
 local tasks = {} -- by coroutine: its children
 
-local function wake(co, ...) ready[#ready + 1] = pack(co, ...) end
+local function wake(co, ...)
+  last = last + 1
+  ready[last] = pack(co, ...)
+end
 
 local function spawn(fn)
   local co = create(fn)
@@ -39,18 +43,17 @@ local function drop(co)
   end
 end
 
+-- Also inside of itself, where a script calls side by side in a coroutine of its own: each goes on once.
 local function run_ready()
-  local at = 1
-  while ready[at] do
-    local one = ready[at]
-    at = at + 1
+  while first <= last do
+    local one = ready[first]
+    ready[first], first = nil, first + 1
     if tasks[one[1]] then
       local ok, err = resume(one[1], unpack(one, 2, one.n))
       if not ok then error(err, 0) end
       if coroutine.status(one[1]) == "dead" then tasks[one[1]] = nil end
     end
   end
-  ready = {}
 end
 
 -- Asks hocket, and waits for its answer as it comes.
@@ -97,7 +100,15 @@ end
 
 local flow = {}
 
+-- As positive_limit there.
+local function check_limit(limit)
+  if limit ~= math.huge and (math.type(limit) ~= "integer" or limit < 1) then
+    error(("bad option 'limit' (an integer of at least 1 expected, got %s)"):format(env.tostring(limit)), 0)
+  end
+end
+
 function flow.map(list, fn, opts)
+  check_limit(opts.limit)
   local results, errors, raised = {}, {}, nil
   run_each(#list, opts.limit, function(i) return fn(list[i], i) end, function(i, ok, value, err)
     if not ok then

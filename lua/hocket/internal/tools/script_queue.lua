@@ -7,8 +7,12 @@ local system = require "hocket.internal.core.system"
 
 local script_queue = {}
 
+--- Calls that wait at once.
+local MOST = 10000
+
 ---@class hocket.ScriptQueue
 ---@field package work fun(call: table): table What comes of a call, for the script.
+---@field package refuses? fun(call: table): table? What a call comes to that is not to be made; called in the order in which the script asks.
 ---@field package may_begin? fun(call: table, others: table[]): boolean Whether it may run beside the calls that came before it.
 ---@field package at_once integer
 ---@field package open table[] Calls that wait.
@@ -22,9 +26,10 @@ ScriptQueue.__index = ScriptQueue
 ---@param at_once integer
 ---@param work fun(call: table): table
 ---@param may_begin? fun(call: table, others: table[]): boolean
+---@param refuses? fun(call: table): table?
 ---@return hocket.ScriptQueue
-function script_queue.new(at_once, work, may_begin)
-  return setmetatable({ at_once = at_once, work = work, may_begin = may_begin, open = {}, at_work = {}, answers = {}, fiber = fiber.self() }, ScriptQueue)
+function script_queue.new(at_once, work, may_begin, refuses)
+  return setmetatable({ at_once = at_once, work = work, may_begin = may_begin, refuses = refuses, open = {}, at_work = {}, answers = {}, fiber = fiber.self() }, ScriptQueue)
 end
 
 ScriptQueue.__close = function(self)
@@ -77,6 +82,18 @@ local function cancel(self, id)
   without(self.answers, id)
 end
 
+-- Puts a call behind those that wait, or its answer behind the others where it is not to be made.
+local function take(self, call)
+  local answer = self.refuses and self.refuses(call)
+  if answer then
+    answer.id = call.id
+    self.answers[#self.answers + 1] = answer
+  else
+    self.open[#self.open + 1] = call
+  end
+  return #self.open <= MOST and #self.answers <= MOST
+end
+
 local function invalid(message)
   return nil, system.error { code = "invalid", message = message }
 end
@@ -90,7 +107,7 @@ function ScriptQueue:next(message)
   for _, id in ipairs(type(message.cancel) == "table" and message.cancel or {}) do cancel(self, id) end
   for _, call in ipairs(type(message.calls) == "table" and message.calls or {}) do
     if type(call) ~= "table" or math.type(call.id) ~= "integer" then return invalid "the script wrote what is no call" end
-    self.open[#self.open + 1] = call
+    if not take(self, call) then return nil, system.error { code = "limit", message = ("the script makes more than %d calls at once"):format(MOST) } end
   end
   begin_more(self)
   while not self.answers[1] do

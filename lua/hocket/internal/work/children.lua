@@ -64,10 +64,10 @@ local function failed(code, message, ...)
   return nil, { code = code, message = message:format(...) }
 end
 
--- By its job's number; or the last one of a name.
+-- By the id that a script gave it, by its job's number, which a model may send as a text; or the last one of a name.
 local function find(holder, id)
   local all = holder.children or { by_id = {}, ids = {} }
-  local found = all.by_id[math.tointeger(tonumber(id)) or id]
+  local found = all.by_id[id] or all.by_id[math.tointeger(tonumber(id))]
   for i = #all.ids, 1, -1 do
     found = found or all.by_id[all.ids[i]].step.def.name == id and all.by_id[all.ids[i]]
   end
