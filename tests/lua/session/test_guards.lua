@@ -94,6 +94,17 @@ t.test("tool calls wait for the guards of the input", function()
   t.equal(called, false, "the call was never made")
 end)
 
+t.test("guards of the input leave alone which folders are guarded from changes, and who has none waits for none", function()
+  local function guarded(guards)
+    local _, err, one = run(guards)
+    t.equal(err, nil)
+    t.equal(type(one.guarded), "table")
+    return one.gated or false
+  end
+  t.equal(guarded { input = { function() return true end } }, true)
+  t.equal(guarded { output = { function() return true end } }, false)
+end)
+
 t.test("parallel: false ends before the model is asked", function()
   local _, err, _, _, asked = run({ input = { { ["function"] = function() return "no" end, parallel = false } } })
   t.equal(err.code, "denied")

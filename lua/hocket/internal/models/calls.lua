@@ -57,7 +57,6 @@ end
 
 -- A sibling may have to go first.
 local function enter(asker, one, request)
-  if not request.spec.warm_cache then return nil end
   local first, waited = warm.enter(one, request, left(asker))
   if waited then warm.tell(asker, one, waited) end
   return first
@@ -67,6 +66,7 @@ end
 -- made before.
 local function attempt(asker, one, history, again, made)
   local request, run, here = asker.request, asker.run, effects.here()
+  local warms = request.spec.warm_cache
   if one.format_last then request = in_time(request) end
   if one.no_tools and request.spec.tools and request.spec.tools ~= "[]" then return nil, one.no_tools end
   local known = refused_here(here)[one.handle]
@@ -77,7 +77,7 @@ local function attempt(asker, one, history, again, made)
     if not fitted then return nil, wrong end
     request = fitted
   end
-  if request.spec.warm_cache then request = warm.fit(one, request) end
+  if warms then request = warm.fit(one, request) end
   if here or run and run.here then
     local how = { request = request, again = again, made = made or 0, left = left(asker) }
     return (here and kept_call.attempt or kept_call.within)(asker, one, history, how)
@@ -90,7 +90,7 @@ local function attempt(asker, one, history, again, made)
     local ready, wrong = one.keys:ready(one.handle)
     if not ready then return nil, wrong end
   end
-  local first <close> = enter(asker, one, request)
+  local first <close> = warms and enter(asker, one, request) or nil
   local timeout = asker.deadline and math.max(left(asker), 0.001)
   local call, err = core.start(one.handle, history, request.handle, one.name, request.run, timeout or nil, again,
     run and run.accounts or nil, asker.account, one.id and prices.priced(one.id), asker.observed and asker.observed:lines(), guess)

@@ -238,22 +238,10 @@ local function await_guards(self)
   if step and step.await_guards and not context.in_guard then step:await_guards() end
 end
 
--- Whether the call is made: as Permissions:check, with what hooks said before.
-local function admit(self, hooks, one, args, as_text)
-  if hooks then return tool_hooks.admit(self, hooks, one, args, as_text) end
-  return self.permissions:check(one, args, self.emit, as_text)
-end
-
--- Its result as the model reads it, with what was said around it.
-local function framed(self, call, one, text, is_error, list, changed, said)
-  if one.fence and not call.whole then text = fence.result(one.fence, text, is_error) end
-  if list and #list > 0 then text = attachments.take(self, one.name, text, list) end
-  if changed then
-    text = ("The user changed the arguments: %s\n%s"):format(json.encode(changed), text)
-  elseif said and not call.whole then
-    text = tool_hooks.note(said, text)
-  end
-  return text
+-- Its result, with who changed its arguments.
+local function noted(call, text, changed, said)
+  if changed then return ("The user changed the arguments: %s\n%s"):format(json.encode(changed), text) end
+  return call.whole and text or tool_hooks.note(said, text)
 end
 
 -- A hook's answer stands for the result, and nothing is run.
@@ -274,10 +262,14 @@ local function execute(self, call, i, one, args)
     return args
   end
   local watched = self.watch and watch(self, one, args, call:id(i))
-  local run, context = self.asker and self.asker.run, nil
-  if run and run.guarded then await_guards(self) end
-  local hooks = run and run.hooks
-  local allowed, denied, changed, said = admit(self, hooks, one, args, call:as_text())
+  local run, said, context = self.asker and self.asker.run, nil, nil
+  if run and run.gated then await_guards(self) end
+  local hooks, allowed, denied, changed = run and run.hooks, nil, nil, nil
+  if hooks then
+    allowed, denied, changed, said = tool_hooks.admit(self, hooks, one, args, call:as_text())
+  else
+    allowed, denied, changed = self.permissions:check(one, args, self.emit, call:as_text())
+  end
   if not allowed then
     if watched then watched:ended(denied, true) end
     call:tell(i, self.tell, "error: " .. denied, true)
@@ -294,11 +286,15 @@ local function execute(self, call, i, one, args)
     text, is_error, list, note = run_tool(self, one, args, call:id(i))
   end
   if hooks then text, is_error, context = tool_hooks.after(self, hooks, one, args, text, is_error, said) end
-  text = framed(self, call, one, text, is_error, list, changed, said)
+  if one.fence and not call.whole then text = fence.result(one.fence, text, is_error) end
+  if list and #list > 0 then text = attachments.take(self, one.name, text, list) end
+  if changed or said then text = noted(call, text, changed, said) end
   self.permissions:took_result(one, self.emit)
   if not one.quiet then call:tell(i, self.tell, text, is_error) end
-  text = (call.whole and text or shown(self, text)) .. (note or "")
-  call:result(i, context and not call.whole and text .. "\n" .. context or text, is_error)
+  if not call.whole then text = shown(self, text) end
+  if note then text = text .. note end
+  if context and not call.whole then text = text .. "\n" .. context end
+  call:result(i, text, is_error)
 end
 
 -- ---- A call of a script's ---------------------------------------------------------------------------

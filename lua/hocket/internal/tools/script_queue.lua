@@ -82,7 +82,7 @@ local function cancel(self, id)
   without(self.answers, id)
 end
 
--- Puts a call behind those that wait, or its answer behind the others where it is not to be made.
+-- Puts a call at the end of the waiting ones; where it is not to be made, its answer at the end of the answers.
 local function take(self, call)
   local answer = self.refuses and self.refuses(call)
   if answer then

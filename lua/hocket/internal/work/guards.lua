@@ -181,7 +181,7 @@ end
 local function beside(step, list, about, work)
   local gate = setmetatable({ open = false, waiting = {} }, Gate)
   local objection, raised, reply, err
-  step.gate, step.run.guarded = gate, true
+  step.gate, step.run.gated = gate, true
   flow.any {
     function()
       local ok, why = pcall(judge_all, step, list, about, "input")
