@@ -35,6 +35,7 @@ struct hocket_host {
     uv_timer_t wait_timer;
     struct hocket__loop_event *loop_event; /* NULL: nobody asked for it (hocket_backend_handle) */
     bool owns_loop, owns_lua;
+    bool starved;    /* a run has ended without memory, and its garbage may still lie there */
     bool drained;    /* there may be something to tell, when the loop has turned */
     bool complained; /* of calls inside of a callback */
     enum hocket__host_life life;

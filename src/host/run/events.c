@@ -220,6 +220,7 @@ static void retire(struct hocket__run *r)
     hocket__list_del(&r->due);
     r->host->n_runs--;
     r->host->n_ended++;
+    r->host->starved |= r->status == HOCKET_ENOMEM;
 }
 
 /* ---- Pushing ------------------------------------------------------------------------------- */

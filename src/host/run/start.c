@@ -291,12 +291,21 @@ static void give_up(struct hocket__run *r)
 }
 
 /* What is started; NULL: the host may not, or its memory is out. */
+/* Where memory is out, Lua collects without running finalizers, so that all that they hold stays. */
+static void collect_after_hunger(hocket_host *h)
+{
+    if (h->starved && h->owns_lua)
+        lua_gc(h->L, LUA_GCCOLLECT);
+    h->starved = false;
+}
+
 static struct hocket__run *start(hocket_host *h, const char *name, struct hocket__str args,
     hocket_event_cb on_event, hocket_done_cb on_done, void *ud, struct hocket_error *err)
 {
     struct hocket__run *r = NULL;
     if (hocket__run_may_start(h, err) < 0 || hocket__json_check(args, err) < 0)
         return NULL;
+    collect_after_hunger(h);
     if (lua_checkstack(h->L, 4))
         r = hocket__run_new(h, name, on_event, on_done, ud);
     if (!r)
