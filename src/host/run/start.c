@@ -291,7 +291,7 @@ static void give_up(struct hocket__run *r)
 }
 
 /* What is started; NULL: the host may not, or its memory is out. */
-/* Where memory is out, Lua collects without running finalizers, so that all that they hold stays. */
+/* When memory is out, Lua collects without running finalizers, so everything stays to which they refer. */
 static void collect_after_hunger(hocket_host *h)
 {
     if (h->starved && h->owns_lua)

@@ -264,7 +264,8 @@ local function execute(self, call, i, one, args)
   local watched = self.watch and watch(self, one, args, call:id(i))
   local run, said, context = self.asker and self.asker.run, nil, nil
   if run and run.gated then await_guards(self) end
-  local hooks, allowed, denied, changed = run and run.hooks, nil, nil, nil
+  local hooks = run and run.hooks
+  local allowed, denied, changed
   if hooks then
     allowed, denied, changed, said = tool_hooks.admit(self, hooks, one, args, call:as_text())
   else
