@@ -316,6 +316,31 @@ static void a_lost_claim_writes_nothing(void **state)
     fixture_deinit(&other);
 }
 
+/* Also where the write has a statement that this session does not know yet, which the failure takes along: its session is made anew, and it is
+ * the claim that is refused, not the store that is broken. */
+static void a_lost_claim_is_refused_with_a_new_statement(void **state)
+{
+    struct fixture *f = *state;
+    struct hocket__store_message m = { HOCKET__STR("a1"), 1, HOCKET__STR("{}") };
+    struct hocket__store_run r = fixture_run(RUN_2);
+    r.options = HOCKET__STR("{\"max_turns\":5}");
+    fixture_open(f);
+    struct hocket__store_claim claim = fixture_put(f, RUN_1), other = fixture_put(f, RUN_2);
+    fixture_append(f, &claim, 1);
+    assert_int_equal(fixture_commit(f, &claim, HOCKET__STORE_WRITTEN), 0);
+    pg_sql(
+        "UPDATE runs SET fence = fence + 1, owner_pid = 1, owner_store = 1 WHERE id = '" RUN_1 "'");
+    fixture_append(f, &claim, 2);
+    fixture_append(f, &other, 1);
+    assert_int_equal(hocket__store_message_put(f->s, &other, &m), 0);
+    hocket__store_update(f->s, &other, HOCKET__STORE_SET_OPTIONS | HOCKET__STORE_SET_USAGE, &r);
+    assert_int_equal(fixture_commit(f, &claim, HOCKET__STORE_WRITTEN), HOCKET_ESTATE);
+    assert_int_equal(f->news[HOCKET__STORE_BROKEN], 0);
+    assert_int_equal(pg_count("SELECT 1 FROM entries WHERE n = 2"), 0);
+    fixture_append(f, &other, 2);
+    assert_int_equal(fixture_commit(f, &other, HOCKET__STORE_WRITTEN), 0);
+}
+
 /* What is asked for when the database is back, and a lease's time has gone by, is not what this store has itself. */
 static void what_is_had_stays_through_an_outage(void **state)
 {
@@ -683,6 +708,7 @@ int main(void)
         TEST(closing_does_not_wait_for_the_server),
         TEST(what_is_given_up_is_not_done_later),
         TEST(a_lost_claim_writes_nothing),
+        TEST(a_lost_claim_is_refused_with_a_new_statement),
         TEST(what_no_standby_has_is_not_done),
         TEST(what_is_had_stays_through_an_outage),
         TEST(a_row_that_is_locked_holds_up_no_other_lease),
