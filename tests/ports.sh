@@ -28,7 +28,7 @@ for name in uv uv.h cjson lua5.4 lua5.4-deb-multiarch.h yaml.h zlib.h zconf.h sq
 done
 flags="-std=gnu11 -Werror=implicit-function-declaration -D_GNU_SOURCE -Isrc -Iinclude"
 flags="$flags -DHOCKET_VERSION=\"0\" -DBRIDGE_LIBRARY=\"0\" -DCLI_EARLY_HTTP=1 -DHOCKET_EDIT=1"
-flags="$flags -DHOCKET_CURL_LINKED=0 -DHOCKET_SQLITE_LINKED=0 -DHOCKET_SSL_LINKED=0 -DHOCKET_STATIC=0 -DHOCKET_MD4C=1 -DHOCKET_ZLIB=1"
+flags="$flags -DHOCKET_CURL_LINKED=0 -DHOCKET_SQLITE_LINKED=0 -DHOCKET_SSL_LINKED=0 -DHOCKET_STATIC=0 -DHOCKET_MD4C=1 -DHOCKET_ZLIB=1 -DCLI_AGENTS=\"reader\""
 for name in INTERFACE TYPE TARGET COMPILER LUA UV CURL CJSON YAML; do flags="$flags -DBUILD_$name=\"0\""; done
 for dir in "$work/lib" "$work/lib/cjson" "$work/lib/lua5.4" "$work/lib/libxml2" "$work/lib/postgresql" "$work/arch"; do
     flags="$flags -idirafter $dir"
