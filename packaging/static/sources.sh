@@ -28,6 +28,10 @@ crate curl curl-sys curl
 uv='libuv-sys2-*/libuv/include/uv/version.h'
 crate libuv libuv-sys2 libuv "$(defined UV_VERSION_MAJOR "$uv").$(defined UV_VERSION_MINOR "$uv").$(defined UV_VERSION_PATCH "$uv")"
 crate lua lua-src lua-5.4.9 5.4.9
+for release in 5.1.5 5.2.4 5.3.6 5.4.9; do # and luajit: modules for them are tried on Windows
+    crate "lua$(echo "$release" | sed 's/^\(.\)\.\(.\)\..*/\1\2/')" lua-src "lua-$release" "$release"
+done
+crate luajit luajit-src luajit2
 crate nghttp2 libnghttp2-sys nghttp2
 crate openssl openssl-src openssl
 crate pcre2 pcre2-sys upstream "$(defined PCRE2_MAJOR 'pcre2-sys-*/upstream/include/pcre2.h').$(defined PCRE2_MINOR 'pcre2-sys-*/upstream/include/pcre2.h')"

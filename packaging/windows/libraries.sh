@@ -12,7 +12,7 @@ here=$windows/../static
 out=${HOCKET_WINDOWS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/hocket/windows}
 target=x86_64-w64-mingw32
 command -v $target-gcc-posix >/dev/null || die "$target-gcc-posix is missing (Debian package gcc-mingw-w64-x86-64-posix)"
-[ $# -gt 0 ] || set -- openssl zlib nghttp2 curl libuv sqlite lua cjson libyaml pcre2 libxml2 cmocka lua51 lua52 lua53 luajit
+[ $# -gt 0 ] || set -- openssl zlib nghttp2 curl libuv sqlite lua cjson libyaml pcre2 libxml2 cmocka lua51 lua52 lua53 lua54 luajit
 
 mkdir -p "$out/root/lib/pkgconfig" "$out/root/include" "$out/built"
 out=$(cd "$out" && pwd)
@@ -41,15 +41,16 @@ export ARCH HOST JOBS ROOT TOOLCHAIN CC AR RANLIB CFLAGS PKG_CONFIG_LIBDIR="$ROO
 
 for name in "$@"; do
     recipe=$windows/recipes/$name.sh
+    case $name in lua5[1-4]) recipe=$windows/recipes/lua_dll.sh ;; esac
     [ -f "$recipe" ] || recipe=$here/recipes/$name.sh
     [ -f "$recipe" ] || die "there is no recipe for $name"
-    key=$(cat "$recipe" "$cache/sources/key" | sha256sum | cut -c 1-16)-$($CC -dumpfullversion)
+    key=$(sha256sum <"$recipe" | cut -c 1-16)-$(sed -n "s/^$name \([^ ]*\) .*/\1/p" "$cache/sources/versions")-$($CC -dumpfullversion)
     [ "$(cat "$out/built/$name" 2>/dev/null)" != "$key" ] || continue
     echo "windows: building $name" >&2
     rm -rf "$out/build/$name"
     mkdir -p "$out/build/$name"
     source=$(readlink -f "$cache/sources/$name" || :)
-    (cd "$out/build/$name" && SOURCE=$source CRATES=$cache/vendor/crates HELPERS=$here/recipes/helpers sh -eu "$recipe") >"$out/build/$name.log" 2>&1 || {
+    (cd "$out/build/$name" && NAME=$name SOURCE=$source HELPERS=$here/recipes/helpers sh -eu "$recipe") >"$out/build/$name.log" 2>&1 || {
         tail -n 30 "$out/build/$name.log" >&2
         die "$name does not build: $out/build/$name.log"
     }
