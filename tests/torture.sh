@@ -1,6 +1,7 @@
 #!/bin/sh
 # What takes minutes: runs that are kept, through every fault of a disk and a kill at every write. Each line is a
-# program that says how many points it tried; ./dev test runs a short form of the same.
+# program that says how many points it tried; ./dev test runs a short form of the same. Standard error has a line of
+# progress each minute.
 #   torture.sh BUILD-DIRECTORY [PART…]    all parts, or those that are named
 set -u
 build=$1 failed=0 seed=$(date +%s)
@@ -14,19 +15,41 @@ here=$(cd "$(dirname "$0")" && pwd)
 pg="$here/support/postgres.sh"
 hocket="$(cd "$build" && pwd)/hocket"
 
+log="${TMPDIR:-/tmp}/torture.$$" ticker=
+
+# Each minute: how long a part has been at it, and the newest line of its log.
+progress() { # part, start
+    trap 'kill $! 2>/dev/null; exit' TERM
+    while sleep 60 & wait $!; do
+        echo "torture $1: $((($(date +%s) - $2) / 60)) min: $(tail -n 1 "$log" | cut -c 1-100)" >&2
+    done
+}
+
+end_progress() {
+    [ -z "$ticker" ] || kill "$ticker" 2>/dev/null
+    ticker=
+}
+
 torture() { # part, words, command…
     part=$1 words=$2 start=$(date +%s)
     shift 2
     case $wanted in *" $part "*) ;; *) return ;; esac
-    if "$@" >"${TMPDIR:-/tmp}/torture.$$" 2>&1; then
-        echo "torture $part: $words: $(tail -1 "${TMPDIR:-/tmp}/torture.$$") in $(($(date +%s) - start)) s"
+    echo "torture $part: $words: begins" >&2
+    : >"$log"
+    progress "$part" "$start" &
+    ticker=$!
+    if "$@" >"$log" 2>&1; then
+        echo "torture $part: $words: $(tail -n 1 "$log") in $(($(date +%s) - start)) s"
     else
         failed=1
-        cat "${TMPDIR:-/tmp}/torture.$$"
-        echo "torture $part: $words: FAILED"
+        cat "$log"
+        echo "torture $part: $words: FAILED in $(($(date +%s) - start)) s"
     fi
-    rm -f "${TMPDIR:-/tmp}/torture.$$"
+    end_progress
+    rm -f "$log"
 }
+trap end_progress EXIT
+trap 'exit 130' INT TERM
 
 on_postgres() { # part, words, command…: with a server of its own
     if ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then

@@ -49,6 +49,8 @@ static void check_end(const struct plan *p)
         check_book_as_far(w->name, p->at);
 }
 
+enum { SLICES = 8 }; /* of the points of a workflow, with a process each, in the long form */
+
 /* ---- Points ----------------------------------------------------------------------------------------- */
 
 /* Where the lives behind the first one are killed: some of them, each time further on. */
@@ -154,15 +156,16 @@ static void undisturbed(struct plan p)
     memcpy(whole, seen, sizeof(*seen));
 }
 
-static void all_points(const struct workflow *w, bool parks)
+/* The points of a slice: each SLICES-th operation, so that those of a workflow that waits for its models are tried beside each other. */
+static void all_points(const struct workflow *w, bool parks, unsigned slice)
 {
     struct plan p = { .w = w, .way = BEGIN };
     undisturbed(p);
     p.parks = parks;
-    unsigned n = whole->ops, step = full ? 1 : 1 + n / 6, only = 0;
+    unsigned n = whole->ops, step = full ? SLICES : 1 + n / 6, only = 0;
     if (getenv("HOCKET_TORTURE_N"))
         only = (unsigned) atoi(getenv("HOCKET_TORTURE_N"));
-    for (p.at = only ? only : 1; p.at <= n + 4; p.at += step) {
+    for (p.at = only ? only : 1 + slice; p.at <= n + 4; p.at += step) {
         p.count = 1;
         for (int behind = 0; behind < 2; behind++) {
             p.fault = behind ? DISK_KILL_BEHIND : DISK_KILL;
@@ -176,7 +179,8 @@ static void all_points(const struct workflow *w, bool parks)
         if (only)
             break;
     }
-    printf("%s%s: %u operations\n", w->name, parks ? ", answered later" : "", n);
+    printf("%s%s, slice %u: %u operations; %u points up to here\n", w->name,
+        parks ? ", answered later" : "", slice + 1, n, tally->points);
 }
 
 /* ---- Two processes ---------------------------------------------------------------------------------- */
@@ -294,7 +298,7 @@ static bool may_park(const struct workflow *w)
 
 /* ---- Workers ---------------------------------------------------------------------------------------- */
 
-static void work(const struct workflow *w, bool parks)
+static void work(const struct workflow *w, bool parks, unsigned slice)
 {
     seen = shared(sizeof(*seen));
     whole = shared(sizeof(*whole));
@@ -302,8 +306,9 @@ static void work(const struct workflow *w, bool parks)
     assert_true(test_temp_dir(store_dir));
     snprintf(store_file, sizeof(store_file), "%s/runs.db", store_dir);
     disk_install();
-    both(w, parks);
-    all_points(w, parks);
+    if (slice == 0)
+        both(w, parks);
+    all_points(w, parks, slice);
     remove_store();
     rmdir(store_dir);
     end_world();
@@ -318,14 +323,14 @@ static void reap(int *working)
     --*working;
 }
 
-static void give(const struct workflow *w, bool parks, int *working)
+static void give(const struct workflow *w, bool parks, unsigned slice, int *working)
 {
     if (*working >= AT_ONCE)
         reap(working);
     fflush(stdout);
     pid_t pid = fork();
     if (pid == 0) {
-        work(w, parks);
+        work(w, parks, slice);
         _exit(0);
     }
     ++*working;
@@ -341,9 +346,11 @@ int main(int argc, char **argv)
     for (const struct workflow *w = workflows; w->name; w++) {
         if (only && strcmp(only, w->name) != 0)
             continue;
-        give(w, false, &working);
-        if (may_park(w))
-            give(w, true, &working);
+        for (unsigned slice = 0; slice < (full && !getenv("HOCKET_TORTURE_N") ? SLICES : 1); slice++) {
+            give(w, false, slice, &working);
+            if (may_park(w))
+                give(w, true, slice, &working);
+        }
     }
     while (working > 0)
         reap(&working);
