@@ -113,7 +113,7 @@ fi
 if [ -n "$signed" ]; then
     [ -n "$key" ] || wrong "'--key' is missing: whose signature is to be verified? (or say --no-signature)"
     [ -f "$key" ] || die "there is no key $key"
-    command -v openssl >/dev/null || die "openssl is missing, which verifies the signature"
+    command -v openssl >/dev/null || die "openssl is missing, which verifies the signature: install it, or say --no-signature"
 fi
 [ "$(uname -s)" = Linux ] || die "this is $(uname -s): there are releases for Linux alone"
 case $(uname -m) in

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes a release: tarballs of the static program, wheels, images and Debian packages, with the licences and an SPDX document of what
-# is linked in, and checksums, into OUT_DIR.
+# Makes a release: tarballs of the static program, wheels, images, Debian packages and install.sh, with the licences and an SPDX
+# document of what is linked in, and checksums, into OUT_DIR.
 #   release.sh OUT_DIR [PART…]       parts: x86_64, arm64, deb; all of them unless some are named
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -50,4 +50,5 @@ for part in "$@"; do
         ;;
     esac
 done
+cp "$source/install.sh" "$out/"
 "$source/cmake/sums.sh" "$out"

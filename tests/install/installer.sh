@@ -104,9 +104,23 @@ find prefix | LC_ALL=C sort >after
 cmp -s before after || fail "what was refused has changed $(diff before after)"
 runs "$version" "after what was refused"
 
+# ---- Without openssl, no signature is verified: it refuses, unless the person wants that --------------------
+programs="mkdir rm mv ln tar cp sed grep sha256sum openssl find sort cat cut readlink uname id"
+mkdir few
+for program in $programs gzip ls rmdir chmod; do [ $program = openssl ] || ln -s "$(command -v $program)" few/; done
+with_few() { PATH=$tmp/few "$(command -v sh)" "$source/install.sh" "$@" >said 2>&1; }
+with_few --from two --key public.pem --prefix few_prefix && fail "it does not verify the signature"
+grep -q 'openssl is missing, .*--no-signature' said || fail "it does not say that openssl is missing"
+[ ! -e few_prefix ] || fail "without openssl it has changed something"
+cp -r two damaged && echo x >>"damaged/hocket-9.9.9-linux-$machine"
+with_few --from damaged --no-signature --prefix few_prefix && fail "without openssl it installs a damaged file"
+grep -q "the checksum of" said || fail "without openssl no checksum is verified"
+with_few --from two --no-signature --prefix few_prefix || fail "it does not install with --no-signature"
+[ "$(few_prefix/bin/hocket --version)" = "hocket 9.9.9" ] || fail "the program of --no-signature is another one"
+
 # ---- Killed before each program that it starts ----------------------------------------------
 mkdir shim
-for program in mkdir rm mv ln tar cp sed grep sha256sum openssl find sort cat cut readlink uname id; do
+for program in $programs; do
     real=$(command -v $program)
     cat >shim/$program <<END
 #!/bin/sh
