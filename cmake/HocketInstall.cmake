@@ -137,15 +137,7 @@ endif()
 # What a stock lua5.4 finds as "hocket". It finds the libraries beside it, wherever the tree is
 # moved to; without shared libraries it holds all of it.
 set(HOCKET_LUA_CDIR "${CMAKE_INSTALL_LIBDIR}/lua/5.4" CACHE STRING "Where Lua 5.4 looks for C modules")
-set(bridge_text "${CMAKE_BINARY_DIR}/lua/bridge_lua.c")
-add_custom_command(OUTPUT "${bridge_text}"
-  COMMAND "${CMAKE_COMMAND}" "-DIN=${PROJECT_SOURCE_DIR}/src/module/bridge.lua" "-DOUT=${bridge_text}"
-    -DNAME=bridge_lua -P "${PROJECT_SOURCE_DIR}/cmake/HocketText.cmake"
-  DEPENDS src/module/bridge.lua cmake/HocketText.cmake VERBATIM)
-set(bridge_sources "${bridge_text}")
-foreach(part bridge bridge_json bridge_load bridge_options bridge_runs bridge_save bridge_tools parts)
-  list(APPEND bridge_sources "${PROJECT_SOURCE_DIR}/src/module/${part}.c")
-endforeach()
+include(HocketBridgeSources)
 add_library(hocket_module MODULE "${PROJECT_SOURCE_DIR}/src/module/hocket.c" ${bridge_sources})
 target_include_directories(hocket_module PRIVATE ${LUA_INCLUDE_DIRS})
 target_link_options(hocket_module PRIVATE LINKER:-z,nodelete)

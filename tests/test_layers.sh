@@ -1,6 +1,6 @@
 #!/bin/sh
 # Keeps the layers: who may include whom, and which file knows which library.
-#   base < os < net, serve, store (siblings) < bind < host; core sees base; cli and module see the public header alone
+#   base < os < net, serve, store (siblings) < bind < host; core sees base; cli sees the public header alone, module os/library.h as well
 # Within a layer tests/layers.txt says who may include whom.
 set -u
 cd "${1:-.}" || exit 1
@@ -32,7 +32,7 @@ check store base os
 check bind base core net serve store os
 check host base core net serve store os bind
 check cli
-check module
+check module os
 
 # Within a layer: tests/layers.txt.
 concepts() {
@@ -143,7 +143,7 @@ for file in $(grep -rlE '^#include <uv\.h>' src include); do
     esac
 done
 # One system's headers and conditions: src/os/posix, src/os/linux and src/os/windows, and what base needs of them. The program is POSIX's so far;
-# the bridge loads a library before there is any of ours; heap.c asks glibc for a setting of its own.
+# the bridge loads hocket once for all threads; heap.c asks glibc for a setting of its own.
 headers='unistd|fcntl|poll|dlfcn|pthread|signal|spawn|termios|pwd|dirent|netdb|sched|(sys|netinet|arpa|linux)/[a-z_]+'
 for file in $(grep -rlE "^ *# *include <($headers)\.h>" src include); do
     case $file in

@@ -2,9 +2,6 @@
  * (cmake/HocketBridge.cmake). It is loaded and not linked: a program may have a libhocket of its own, whose functions would
  * go before these. */
 
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "bridge.h"
 
 #if LUA_VERSION_NUM >= 504
@@ -22,10 +19,11 @@ const struct bridge_api *bridge_load(const char **why)
 
 #else
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "os/library.h"
 
 static struct {
     pthread_once_t once;
@@ -36,16 +34,12 @@ static struct {
 
 static void load_once(void)
 {
-    void *address, *hocket = dlopen(BRIDGE_LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    if (!hocket) {
-        snprintf(lib.why, sizeof(lib.why), "%s", dlerror());
-        return;
-    }
-/* POSIX lets a data pointer carry a function's address; ISO C has no cast for it. */
+    const void *address;
+    const char *why;
+/* A data pointer carries a function's address where libraries are loaded; ISO C has no cast for it. */
 #define TAKE(name)                                                                                 \
-    if (!(address = dlsym(hocket, "hocket_" #name))) {                                             \
-        snprintf(lib.why, sizeof(lib.why), "%s has no hocket_%s: it is of another version",        \
-            BRIDGE_LIBRARY, #name);                                                                \
+    if (!(address = hocket__library_component(BRIDGE_LIBRARY, "hocket_" #name, &why))) {           \
+        snprintf(lib.why, sizeof(lib.why), "%s", why ? why : "hocket_" #name " is missing");       \
         return;                                                                                    \
     }                                                                                              \
     memcpy(&lib.api.name, &address, sizeof(address));

@@ -21,6 +21,8 @@ local cases = {
   collected = [[local h = require "hocket" h = nil package.loaded.hocket = nil collectgarbage() collectgarbage()
     require("hocket").run(require("hocket").agent { name = "a", prompt = "p", model = "sim" }, "x")]],
 }
+local command = "timeout 20 lua5.4 %s"
+if package.config:sub(1, 1) == "\\" then command = '"' .. arg[-1]:gsub("/", "\\") .. '" %s' end -- another shell
 local names = {}
 for name in pairs(cases) do names[#names + 1] = name end
 table.sort(names)
@@ -29,7 +31,7 @@ for _, name in ipairs(names) do
   local file = assert(io.open(path, "w"))
   file:write(cases[name])
   file:close()
-  local ok, how, code = os.execute(("timeout 20 lua5.4 %s"):format(path))
+  local ok, how, code = os.execute((command):format(path))
   os.remove(path)
   assert(ok, ("%s: ended by %s %s"):format(name, how, code))
 end

@@ -3,6 +3,7 @@ local before = {}
 for name in pairs(_G) do before[name] = true end
 local hocket = require "hocket"
 local host = hocket.host
+local windows = package.config:sub(1, 1) == "\\"
 local ran = 0
 
 local function test(name, fn)
@@ -51,7 +52,7 @@ end)
 
 test("what waits in a fiber has one here too", function()
   local ended, err = hocket.mcp.serve { tools = { { name = "x" } } }
-  assert(ended == nil and err.code == "invalid", err)
+  assert(ended == nil and err.code == (windows and "unsupported" or "invalid"), err)
 end)
 
 test("blocks in a coroutine of the program's own", function()
@@ -229,7 +230,7 @@ test("tells a collector of its runs, and of what could not be told", function()
 end)
 
 test("sleeps in a poll of the program's own", function()
-  assert(math.type(host:fd()) == "integer" and host:fd() >= 0)
+  assert(math.type(host:fd()) == "integer" and (host:fd() >= 0 or windows))
   for _ = 1, 20 do host:pump(1) end
   local idle = host:timeout() -- what is to come: an idle connection that is closed in its time
   assert(idle == nil or idle > 1000, idle)
