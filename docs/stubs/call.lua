@@ -78,6 +78,11 @@ function call:preview(i) end
 ---@return string? why
 function call:arguments(i, schema) end
 
+--- It is made with other arguments than the model's; what the history has of it stays.
+---@param i integer
+---@param arguments string JSON.
+function call:change(i, arguments) end
+
 --- Tells of a call that is about to be made: the event `tool_started`.
 ---@param i integer
 ---@param tell hocket.EventWriter|fun(type: string, payload: table)|false

@@ -539,6 +539,19 @@ static int l_arguments(lua_State *L)
     return hocket__schema_read(L, 3, arguments_of(c));
 }
 
+/* call:change(i, arguments): it is made with these, which are JSON; what the history has of it stays */
+static int l_change(lua_State *L)
+{
+    struct hocket__answer *a = hocket__check_answer(L, 1);
+    struct hocket__buf *b = &own_reply(a)->calls[index_at(L, 2, a)].arguments;
+    struct hocket__str text = hocket__check_str(L, 3);
+    luaL_argcheck(L, a->kept, 1, "its reply is not in the history");
+    hocket__buf_cut(b, 0);
+    if (hocket__buf_addstr(b, text) < 0)
+        return hocket__raise_nomem(L);
+    return 0;
+}
+
 enum { SHOWN = 500 }; /* bytes of the texts in the events of a call */
 
 /* call:begins(i, tell): the event of a tool call that is about to be made */
@@ -742,6 +755,7 @@ void hocket__open_answer(lua_State *L)
         { "id", l_id },
         { "preview", l_preview },
         { "arguments", l_arguments },
+        { "change", l_change },
         { "begins", l_begins },
         { "tell", l_tell },
         { "result", l_result },

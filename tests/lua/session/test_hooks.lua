@@ -82,6 +82,84 @@ t.test("before a tool: other arguments, which rules and approval see", function(
   t.equal(called, nil, "arguments have to fit the schema")
 end)
 
+-- Two calls side by side, of a tool that touches its path: most that were at work at once, and the order.
+local at_once, most, written = 0, 0, {}
+hocket.tool.set("touching_tool", function()
+  return hocket.tool.new { name = "touching_tool", effects = { "write" }, description = "x",
+    parameters = { type = "object", required = { "path" }, properties = { path = { type = "string" } } },
+    conflicts = function(args) return { args.path } end,
+    run = function(args)
+      at_once = at_once + 1
+      most = math.max(most, at_once)
+      hocket.flow.sleep(0.05)
+      at_once = at_once - 1
+      written[#written + 1] = args.path
+      return "wrote " .. args.path
+    end }
+end)
+
+local function two(paths)
+  at_once, most, written = 0, 0, {}
+  return function(request)
+    if request.last.role == "tool" then return "done" end
+    return { calls = { s.call("touching_tool", { path = paths[1] }), s.call("touching_tool", { path = paths[2] }) } }
+  end
+end
+
+t.test("the order of calls side by side goes by the arguments of the hooks", function()
+  local worker = { tools = { "touching_tool" } }
+  run(nil, nil, two { "a", "b" }, worker)
+  t.equal(most, 2)
+  run({ before_tool = function() return { arguments = { path = "same" } } end }, nil, two { "a", "b" }, worker)
+  t.equal(most, 1, "they touch the same by now")
+  run({ before_tool = function(event) return { arguments = { path = event.arguments.path .. #written .. math.random(1 << 30) } } end }, nil, two { "a", "a" }, worker)
+  t.equal(most, 2, "they touch the same no more")
+end)
+
+t.test("the order of calls side by side goes by the arguments of a person", function()
+  local made
+  local asking = fiber.detach(run, { before_agent = function() made = runs.current() end }, { approve = "ask", interactive = true }, two { "a", "b" }, { tools = { "touching_tool" } })
+  t.eventually(function() return made and made.questions.a2 end)
+  t.ok(made:answer("a2", "yes"))
+  t.eventually(function() return at_once == 1 end)
+  t.ok(made:answer("a1", 'edit {"path": "b"}'))
+  asking:wait()
+  t.same({ most, written }, { 1, { "b", "b" } }, "the first waits for the second, which has begun")
+  t.has(s.events(made, "tool_started")[2].arguments, '"b"')
+end)
+
+t.test("events and the loop detector have the arguments that the call is made with", function()
+  local _, _, one = run { before_tool = function() return { arguments = { path = "b.txt" } } end }
+  t.equal(s.events(one, "tool_started")[1].arguments, '{"path":"b.txt"}')
+  t.equal(s.events(one, "tool_call")[1].arguments, '{"path":"b.txt"}')
+  local function again(path)
+    local n = 0
+    return function()
+      n = n + 1
+      return n < 6 and { calls = { s.call("hooked_tool", { path = path(n) }) } } or "the end"
+    end
+  end
+  local _, err, looping = run({ before_tool = function() return { arguments = { path = "same" } } end }, nil, again(function(n) return "x" .. n end))
+  t.has(hocket.json.encode(s.events(looping, "warning")), "the same call of 'hooked_tool' was made 3 times", err and err.message)
+  local n = 0
+  local text = run({ before_tool = function()
+    n = n + 1
+    return { arguments = { path = "y" .. n } }
+  end }, nil, again(function() return "same" end))
+  t.equal(text, "the end", "they are others by now")
+end)
+
+t.test("hooks of calls side by side are asked side by side, and a denied one does not keep the others", function()
+  local began = fiber.now()
+  local _, _, one = run({ before_tool = function(event)
+    hocket.flow.sleep(0.3)
+    if event.arguments.path == "a" then return { deny = "not a" } end
+  end }, nil, two { "a", "b" }, { tools = { "touching_tool" } })
+  t.same(written, { "b" })
+  t.ok(fiber.now() - began < 10)
+  t.equal(#s.events(one, "tool_started"), 1)
+end)
+
 t.test("before a tool: a hook cannot allow what rules deny", function()
   for _, said in ipairs { {}, true, { context = "go" } } do
     local text = run({ before_tool = function() return said end }, { approve = "deny" })
@@ -228,6 +306,39 @@ t.test("around a run: deny, input, answer, another answer", function()
   t.equal(text, "Done before.")
   text = run({ after_run = function(event) return { answer = event.result .. " (checked)" } end }, nil, echo)
   t.equal(text, "Heard: do it (checked)")
+end)
+
+t.test("what is raised is asked about as an error, and raised again where no hook answers", function()
+  local seen = {}
+  local function noting(answer)
+    local function note(event)
+      seen[#seen + 1] = event.point .. " " .. event.error.code .. " " .. tostring(event.error.message:find("no such luck", 1, true) ~= nil)
+      return answer and { answer = answer }
+    end
+    return { after_run = note, after_agent = note }
+  end
+  local function raising(given, raised)
+    seen = {}
+    runs.on_begin("test hooks", function(made) hooks.of(made):add(assert(hooks.read(given, "the test"))) end)
+    local ok, text, err = pcall(function()
+      local text, failed
+      s.run(function(made)
+        local got, wrong = runner.hooked(made, "do it", function() error(raised, 0) end)
+        text, failed = got and got.text, wrong
+        return got
+      end)
+      return text, failed
+    end)
+    runs.on_begin("test hooks", nil)
+    return ok, text, err
+  end
+  for _, raised in ipairs { "no such luck", { code = "invalid", message = "no such luck" } } do
+    local ok, text = raising(noting(), raised)
+    t.same(seen, { ("after_run %s true"):format(type(raised) == "table" and "invalid" or "script") })
+    t.equal(ok and text or nil, nil)
+    ok, text = raising(noting "It broke.", raised)
+    t.same({ ok, text }, { true, "It broke." })
+  end
 end)
 
 t.test("around a compaction: deny, another summary, context for it", function()

@@ -23,7 +23,7 @@ Observed.__index = Observed
 local Watched = {}
 Watched.__index = Watched
 
-function Watched:begins() end -- all is said when it ends
+function Watched:begins(args) self.call.arguments = args end -- a person may have changed them
 
 function Watched:ended(text, is_error)
   self.call.result, self.call.failed = truncate(text, MAX_RESULT), is_error or nil

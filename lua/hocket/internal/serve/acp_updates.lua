@@ -102,10 +102,15 @@ end
 --- The tool is about to be run.
 ---@async
 function Call:begins(args)
-  local updates = self.updates
-  local diff = self.content or calls.diff(self.one, args, updates.dir)
-  self.content = diff
-  update_call(updates, self.id, { status = "in_progress", content = diff })
+  local updates, fields = self.updates, { status = "in_progress" }
+  if args ~= self.args then -- a person has changed them
+    local now = calls.describe(self.id, self.one, args, nil, updates.dir)
+    self.args, self.content = args, nil
+    fields.rawInput, fields.locations = now.rawInput, now.locations
+  end
+  self.content = self.content or calls.diff(self.one, args, updates.dir)
+  fields.content = self.content
+  update_call(updates, self.id, fields)
 end
 
 function Call:ended(text, is_error)

@@ -1,6 +1,6 @@
 --- In which order the calls of one turn run: side by side, except for the ones that touch the same
 --- thing, at least one of them changing it, and for those of a serial tool. They run in the order in
---- which the model made them.
+--- which the model made them. Where a person has changed the arguments of one, what they touch counts.
 local caught = require "hocket.internal.base.caught"
 local fiber = require "hocket.internal.core.fiber"
 local wake_all = require "hocket.internal.base.wake_all"
@@ -36,6 +36,11 @@ local function conflict(a, b, of)
 end
 
 ---@class hocket.CallOrder
+---@field package calls {one?: hocket.Tool, args?: table}[]
+---@field package of table<table, table> What each of them touches.
+---@field package before integer[][] Of each, whom it waits for.
+---@field package begun table<integer, boolean>
+---@field package done table<integer, boolean>
 local CallOrder = {}
 CallOrder.__index = CallOrder
 
@@ -52,8 +57,8 @@ end
 ---@return hocket.CallOrder?
 function call_order.new(calls)
   if not may_meet(calls) then return nil end
-  local self = setmetatable({ before = {}, done = {}, waiting = {} }, CallOrder)
   local of = {}
+  local self = setmetatable({ calls = calls, of = of, before = {}, begun = {}, done = {}, waiting = {} }, CallOrder)
   for _, call in ipairs(calls) do of[call] = touches(call) end
   for i, call in ipairs(calls) do
     local before = {}
@@ -84,6 +89,29 @@ function CallOrder:wait(i)
       fiber.park()
     end
   end
+end
+
+--- The arguments of the i-th call are others now. It waits for everybody that they meet and who is first or has begun; the others wait
+--- for it.
+---@param i integer
+function CallOrder:renew(i)
+  local call, of, before = self.calls[i], self.of, {}
+  of[call] = touches(call)
+  for j, other in ipairs(self.calls) do
+    if j ~= i and conflict(call, other, of) then
+      local list = (j < i or self.begun[j]) and before or self.before[j]
+      list[#list + 1] = list == before and j or i
+    end
+  end
+  self.before[i] = before
+end
+
+--- The i-th call is about to be made: waits for whoever it has come to meet since it waited first.
+---@async
+---@param i integer
+function CallOrder:begin(i)
+  self:wait(i)
+  self.begun[i] = true
 end
 
 --- The i-th call has ended.

@@ -254,48 +254,112 @@ local function answered(self, call, i, said)
   return text
 end
 
--- Makes a call, so that it has its result. Returns what was wrong with it, where it could not be made.
-local function execute(self, call, i, one, args)
-  if not one then
-    call:tell(i, self.tell, args, true)
-    call:result(i, "error: " .. args, true)
-    return args
-  end
-  local watched = self.watch and watch(self, one, args, call:id(i))
-  local run, said, context = self.asker and self.asker.run, nil, nil
-  if run and run.gated then await_guards(self) end
-  local hooks = run and run.hooks
-  local allowed, denied, changed
-  if hooks then
-    allowed, denied, changed, said = tool_hooks.admit(self, hooks, one, args, call:as_text())
-  else
-    allowed, denied, changed = self.permissions:check(one, args, self.emit, call:as_text())
-  end
-  if not allowed then
-    if watched then watched:ended(denied, true) end
-    call:tell(i, self.tell, "error: " .. denied, true)
-    call:result(i, "error: " .. denied, true)
-    return nil
-  end
-  if self.on_call then self.on_call(call, i) end
-  if not one.quiet then call:begins(i, self.tell) end
-  args = changed or said and said.arguments or args
-  local text, is_error, list, note
-  if said and said.answer ~= nil then
-    text = answered(self, call, i, said)
-  else
-    text, is_error, list, note = run_tool(self, one, args, call:id(i))
-  end
-  if hooks then text, is_error, context = tool_hooks.after(self, hooks, one, args, text, is_error, said) end
-  if one.fence and not call.whole then text = fence.result(one.fence, text, is_error) end
-  if list and #list > 0 then text = attachments.take(self, one.name, text, list) end
-  if changed or said then text = noted(call, text, changed, said) end
-  self.permissions:took_result(one, self.emit)
-  if not one.quiet then call:tell(i, self.tell, text, is_error) end
+---@class hocket.TurnCall A call that is decided about. `args` are what it is going to be made with: whatever is asked about it and told of it
+---goes by them, and whoever changes them does so by `settle`.
+---@field one? hocket.Tool
+---@field args table|string Without a tool: what is wrong with the call.
+---@field said? hocket.HookDecision
+---@field refused? string By a hook.
+---@field changed? table A person's arguments.
+---@field watched? hocket.WatchedCall
+---@field wrong? string What was wrong with it, where it could not be made.
+
+local function settle(call, i, it, args)
+  it.args = args
+  call:change(i, next(args) == nil and "{}" or json.encode(args))
+end
+
+local function hooks_of(self)
+  local run = self.asker and self.asker.run
+  return run and run.hooks or nil
+end
+
+-- Whether anybody has a say in a call before its turn comes.
+local function are_admitted(self)
+  local run = self.asker and self.asker.run
+  return run and (run.gated or run.hooks) and true or false
+end
+
+-- Guards of the agent's input, then hooks: from here on nobody but a person changes its arguments.
+local function admit(self, call, i, it)
+  local hooks = hooks_of(self)
+  if not it.one then return end
+  if self.asker.run.gated then await_guards(self) end
+  if not hooks then return end
+  it.said, it.refused = tool_hooks.before(self, hooks, it.one, it.args)
+  if it.said and it.said.arguments then settle(call, i, it, it.said.arguments) end
+end
+
+-- Whether rules and people let it pass; else the refusal, in words for the model.
+local function decide(self, call, i, it, order)
+  if it.refused then return false, it.refused end
+  if it.said and it.said.answer ~= nil then return true end
+  local allowed, denied, changed = self.permissions:check(it.one, it.args, self.emit, call:as_text())
+  if not allowed or not changed then return allowed, denied end
+  settle(call, i, it, changed)
+  it.changed = changed
+  if order then order:renew(i) end
+  local hooks = hooks_of(self)
+  local refused = hooks and tool_hooks.again(self, hooks, it.one, it.args)
+  return not refused, refused
+end
+
+local function refuse(self, call, i, it, why)
+  if it.watched then it.watched:ended(why, true) end
+  call:tell(i, self.tell, "error: " .. why, true)
+  call:result(i, "error: " .. why, true)
+end
+
+-- What the model, or the script, gets of a result.
+local function give_result(self, call, i, text, is_error, note, context)
   if not call.whole then text = shown(self, text) end
   if note then text = text .. note end
   if context and not call.whole then text = text .. "\n" .. context end
   call:result(i, text, is_error)
+end
+
+-- Makes a call that is allowed.
+local function make(self, call, i, it)
+  local one, said, hooks = it.one, it.said, hooks_of(self)
+  if self.on_call then self.on_call(call, i) end
+  if not one.quiet then call:begins(i, self.tell) end
+  local text, is_error, list, note, context
+  if said and said.answer ~= nil then
+    text = answered(self, call, i, said)
+  else
+    text, is_error, list, note = run_tool(self, one, it.args, call:id(i))
+  end
+  if hooks then text, is_error, context = tool_hooks.after(self, hooks, one, it.args, text, is_error, said) end
+  if one.fence and not call.whole then text = fence.result(one.fence, text, is_error) end
+  if list and #list > 0 then text = attachments.take(self, one.name, text, list) end
+  if it.changed or said then text = noted(call, text, it.changed, said) end
+  self.permissions:took_result(one, self.emit)
+  if not one.quiet then call:tell(i, self.tell, text, is_error) end
+  give_result(self, call, i, text, is_error, note, context)
+end
+
+-- Decides about a call that was admitted, and makes it, so that it has its result. `wrong`: it could not be made.
+local function execute(self, call, i, it, order)
+  if not it.one then
+    call:tell(i, self.tell, it.args, true)
+    call:result(i, "error: " .. it.args, true)
+    it.wrong = it.args
+    return
+  end
+  it.watched = self.watch and watch(self, it.one, it.args, call:id(i))
+  local allowed, denied = decide(self, call, i, it, order)
+  if not allowed then return refuse(self, call, i, it, denied) end
+  if order then order:begin(i) end
+  return make(self, call, i, it)
+end
+
+-- A call by itself. Returns what was wrong with it.
+local function execute_one(self, call)
+  local it = {}
+  it.one, it.args = tool_calls.prepare(self, call, 1)
+  if are_admitted(self) then admit(self, call, 1, it) end
+  execute(self, call, 1, it)
+  return it.wrong
 end
 
 -- ---- A call of a script's ---------------------------------------------------------------------------
@@ -309,6 +373,8 @@ function ScriptCall:id() return self.number end
 function ScriptCall:as_text() return false end
 function ScriptCall:preview() return self.tool end
 function ScriptCall:result(_, text, is_error) self.text, self.is_error = text, is_error end
+
+function ScriptCall:change(_, text) self.args = json.decode(text) end
 
 function ScriptCall:arguments(_, schema)
   local ok, why = true, nil
@@ -338,25 +404,26 @@ function tool_calls.of_script(self, name, args, number)
   if why then return "error: not run: " .. why.message, true end
   self.calls = self.calls or tool_calls.new(self) -- its model may have called nothing
   local call = setmetatable({ tool = name, args = args, number = number, emit = self.emit }, ScriptCall)
-  execute(self, call, 1, tool_calls.prepare(self, call, 1))
+  execute_one(self, call)
   return call.text, call.is_error
 end
 
 -- ---- The calls of one turn --------------------------------------------------------------------
 
--- Side by side, but for the ones that touch the same thing.
+-- Side by side, but for the ones that touch the same thing. What hooks make of them is known by then.
 local function run_together(self, call, calls)
-  local prepared, wrong = {}, nil
+  local prepared, wrong, limit = {}, nil, { limit = self.spec.parallel or PARALLEL }
   for i = 1, calls do
     local one, args = tool_calls.prepare(self, call, i)
     prepared[i] = { one = one, args = args }
   end
+  if are_admitted(self) then flow.map(prepared, function(it, i) admit(self, call, i, it) end, limit) end
   local order = call_order.new(prepared)
   flow.map(prepared, function(it, i)
     local ended <close> = order and setmetatable({}, { __close = function() order:finish(i) end })
     if order then order:wait(i) end
-    it.wrong = execute(self, call, i, it.one, it.args)
-  end, { limit = self.spec.parallel or PARALLEL })
+    execute(self, call, i, it, order)
+  end, limit)
   for _, it in ipairs(prepared) do wrong = it.wrong or wrong end
   return wrong
 end
@@ -371,7 +438,7 @@ function tool_calls.run(self, call, calls)
   local results <close> = call -- every call gets its result, also when this fiber is cancelled in between
   local wrong
   if calls == 1 then
-    wrong = execute(self, call, 1, tool_calls.prepare(self, call, 1))
+    wrong = execute_one(self, call)
   else
     wrong = run_together(self, call, calls)
   end

@@ -16,24 +16,15 @@ local function refuse(self, one, why)
   return nil, ("'%s' was not allowed: %s. It was not done. Do without it, or say what you would need and why."):format(one.name, why)
 end
 
--- Whether the hooks let pass what a person has put in place of the arguments.
-local function passes(self, hooks, one, changed)
-  local again = hooks:ask("before_tool", one.name, about_call(self, one, changed, { by = "person" }), self.emit)
-  return again and again.deny
-end
-
---- Decides about a call, as Permissions:check does.
+--- Asks the hooks before a call: what they say of it, with arguments that fit; or nil and the refusal, in words for the model.
 ---@async
 ---@param self hocket.Session
 ---@param hooks hocket.Hooks
 ---@param one hocket.Tool
 ---@param args table
----@param as_text? boolean
----@return boolean? allowed
----@return string? reason
----@return table? changed A person's arguments.
 ---@return hocket.HookDecision? said With an `answer` nothing is called; `arguments` are the ones to call it with.
-function tool_hooks.admit(self, hooks, one, args, as_text)
+---@return string? refused
+function tool_hooks.before(self, hooks, one, args)
   local said = hooks:ask("before_tool", one.name, about_call(self, one, args), self.emit)
   if said and said.deny then return refuse(self, one, said.deny) end
   if said and said.arguments then
@@ -41,11 +32,20 @@ function tool_hooks.admit(self, hooks, one, args, as_text)
     if not fitted then return refuse(self, one, "a hook gave arguments that do not fit: " .. wrong) end
     said.arguments = fitted
   end
-  if said and said.answer ~= nil then return true, nil, nil, said end
-  local allowed, denied, changed = self.permissions:check(one, said and said.arguments or args, self.emit, as_text)
-  local forbidden = allowed and changed and passes(self, hooks, one, changed)
-  if forbidden then return refuse(self, one, forbidden) end
-  return allowed, denied, changed, said
+  return said
+end
+
+--- Asks them about what a person has put in place of the arguments: the refusal, or nil.
+---@async
+---@param self hocket.Session
+---@param hooks hocket.Hooks
+---@param one hocket.Tool
+---@param args table
+---@return string? refused
+function tool_hooks.again(self, hooks, one, args)
+  local said = hooks:ask("before_tool", one.name, about_call(self, one, args, { by = "person" }), self.emit)
+  if not said or not said.deny then return nil end
+  return select(2, refuse(self, one, said.deny))
 end
 
 --- What stands before a result whose arguments a hook has changed.

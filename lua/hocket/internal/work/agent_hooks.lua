@@ -3,6 +3,7 @@
 local contract = require "hocket.internal.base.lazy" "hocket.internal.session.contract"
 local guards = require "hocket.internal.base.lazy" "hocket.internal.work.guards"
 local held_back = require "hocket.internal.models.held_back"
+local hooks_of_runs = require "hocket.internal.base.lazy" "hocket.internal.run.hooks"
 local system = require "hocket.internal.core.system"
 
 local agent_hooks = {}
@@ -104,12 +105,13 @@ local function held_work(step, hooks, untold, work)
   local own, guards_it = step.def.guards, untold ~= nil
   local held = (guards_it or hooks and hooks:has("after_agent", step.def.name)) and held_back.new() or nil
   step.held = held
-  local reply, err, instead
-  if own then reply, err = guards.work(step, work) else reply, err = work(step) end
+  local reply, err, raised, instead
+  if own then reply, err, raised = hooks_of_runs.attempt(guards.work, step, work) else reply, err, raised = hooks_of_runs.attempt(work, step) end
   if not guards_it then step.held = nil end
   if hooks then reply, err, instead = after(step, hooks, untold, reply, err) end
   if guards_it then reply, err = guarded(step, held, untold, reply, err) end
   if held and (reply or not guards_it) then held:release(instead) end
+  if raised and not reply and not guards_it then error(raised[1], 0) end
   return reply, err
 end
 

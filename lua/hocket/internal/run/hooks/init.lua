@@ -172,6 +172,19 @@ local function in_time(seconds, fn)
 end
 hooks.in_time = in_time
 
+--- Calls what stands between hooks: those behind it are asked of what it raises, too.
+---@async
+---@param fn fun(...): any, any
+---@return any value
+---@return any err
+---@return {[1]: any}? raised What it raised; `err` has it as an error.
+function hooks.attempt(fn, ...)
+  local ok, value, err = pcall(fn, ...)
+  if ok then return value, err, nil end
+  if fiber.cancelled() or caught.no_memory(value) then error(value, 0) end
+  return nil, caught.error(value), { value }
+end
+
 local function ask_one(hook, point, event)
   local ok, said = in_time(hook.timeout, function() return hook.run(event()) end)
   if not ok then return nil, said end

@@ -1,5 +1,6 @@
 --- The hooks of a whole run (run/hooks.lua): before its target does anything, and before its answer is given.
 local held_back = require "hocket.internal.models.held_back"
+local hooks_of_runs = require "hocket.internal.run.hooks"
 local system = require "hocket.internal.core.system"
 
 local run_hooks = {}
@@ -54,11 +55,12 @@ function run_hooks.around(run, input, work)
     input = now or nil
   end
   run.held = hold(run, hooks, name)
-  local reply, err = work(input)
+  local reply, err, raised = hooks_of_runs.attempt(work, input)
   local instead
   reply, err, instead = after(run, hooks, about, reply, err)
   if run.held then run.held:release(instead) end
   run.held = nil
+  if raised and not reply then error(raised[1], 0) end
   return reply, err
 end
 
