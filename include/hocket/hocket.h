@@ -569,7 +569,13 @@ struct hocket_tool_spec {
     const char *description; /* for the model */
     const char *parameters;  /* JSON Schema of the arguments, an object; NULL: none */
     int64_t timeout_ms;      /* then the model gets an error; 0: no limit */
+    uint64_t flags;          /* HOCKET_TOOL_…; 0: none */
 };
+
+/* The tool only reads, or a second call does no harm: a call that was open when a save was made, or when the
+ * process of a durable run ended, is made again. Without it the model learns that nobody knows whether it was
+ * done, and the tool is not called. */
+#define HOCKET_TOOL_IDEMPOTENT 1u
 
 /* A call that a model has made. The arguments have passed the schema. */
 struct hocket_tool_call {
@@ -584,8 +590,8 @@ typedef void (*hocket_tool_cancel_cb)(hocket_host *host, uint64_t call, void *ud
 
 /* Registers a tool. `on_call` runs on the host's thread inside of
  * hocket_pump, and answers with hocket_tool_answer, at once or later. `on_cancel` (may be NULL)
- * says, there too, that a call needs no answer any more. EINVAL (also a bad schema), EEXIST,
- * ENOMEM. */
+ * says, there too, that a call needs no answer any more. EINVAL (also a bad schema, an unknown flag),
+ * EEXIST, ENOMEM. */
 HOCKET_API int hocket_tool_add(hocket_host *host, const struct hocket_tool_spec *spec,
     hocket_tool_cb on_call, hocket_tool_cancel_cb on_cancel, void *ud, struct hocket_error *err);
 

@@ -133,9 +133,10 @@ function host:agent(def)
   return self:load("agents/" .. def.name .. ".md", "---\n" .. table.concat(head, "\n") .. "\n---\n" .. (def.prompt or "") .. "\n")
 end
 
---- Registers a function as a tool: {name, description, parameters (JSON Schema), timeout (seconds), run, on_cancel}. `run(args, call)`
---- returns a text or a table for the model, or nil and an error message; or nothing, and calls call:answer(value) or
---- call:fail(message) later. An agent has the tool if its `tools` names it.
+--- Registers a function as a tool: {name, description, parameters (JSON Schema), timeout (seconds), run, on_cancel, idempotent}. `run(args,
+--- call)` returns a text or a table for the model, or nil and an error message; or nothing, and calls call:answer(value) or
+--- call:fail(message) later. An agent has the tool if its `tools` names it. `idempotent = true`: it only reads, or a second call does
+--- no harm; a call that a save or the end of the process has interrupted is made again.
 ---@param def table
 ---@return boolean? ok
 ---@return hocket.Error?

@@ -88,16 +88,18 @@ function Host:agent(def)
 end
 
 --- Registers a function of the engine as a tool: {name, description, parameters (JSON Schema), timeout (seconds),
---- run, on_cancel}. `run(args, call)` runs inside of `pump`; it returns a text or a table for the model, or nil and
+--- run, on_cancel, idempotent}. `run(args, call)` runs inside of `pump`; it returns a text or a table for the model, or nil and
 --- what went wrong; or nothing at all, and call:answer(text) or call:fail(message) is called later. An agent
---- has the tool when its `tools` name it.
+--- has the tool when its `tools` name it. `idempotent = true`: it only reads, or a second call does no harm; a call that a save or
+--- the end of the process has interrupted is made again.
 ---@return boolean? ok
 ---@return table? err
 function Host:tool(def)
   expect(def, "table", 1, "tool")
   if type(def.run) ~= "function" then error("field 'run' of a tool has to be a function", 2) end
+  if def.idempotent ~= nil and type(def.idempotent) ~= "boolean" then error("field 'idempotent' of a tool has to be true or false", 2) end
   local ok, err = core.tool(self.handle, def.name, def.description,
-    def.parameters and core.encode(def.parameters), math.floor((def.timeout or 0) * 1000))
+    def.parameters and core.encode(def.parameters), math.floor((def.timeout or 0) * 1000), def.idempotent)
   if not ok then return nil, err end
   self.tools[def.name] = def
   return true

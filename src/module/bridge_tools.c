@@ -45,7 +45,7 @@ static void on_cancel(hocket_host *h, uint64_t id, void *ud)
     append(b, n);
 }
 
-/* tool(host, name, description, parameters?, timeout_ms) -> true | nil, err */
+/* tool(host, name, description, parameters?, timeout_ms, idempotent?) -> true | nil, err */
 int bridge_tool(lua_State *L)
 {
     struct bridge *b = bridge_check(L);
@@ -54,7 +54,8 @@ int bridge_tool(lua_State *L)
         .name = luaL_checkstring(L, 2),
         .description = luaL_checkstring(L, 3),
         .parameters = luaL_optstring(L, 4, NULL),
-        .timeout_ms = (int64_t) luaL_checknumber(L, 5) };
+        .timeout_ms = (int64_t) luaL_checknumber(L, 5),
+        .flags = lua_toboolean(L, 6) ? HOCKET_TOOL_IDEMPOTENT : 0 };
     if (bridge_hocket->tool_add(b->host, &spec, on_call, on_cancel, b, &err) < 0)
         return bridge_fail_with(L, &err);
     return bridge_done(L);

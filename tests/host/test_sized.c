@@ -14,7 +14,7 @@
         #type " has padding at its end: a member that comes there would be read from it")
 ENDS_WITH(hocket_options, n_policies);
 ENDS_WITH(hocket_run_spec, deltas);
-ENDS_WITH(hocket_tool_spec, timeout_ms);
+ENDS_WITH(hocket_tool_spec, flags);
 ENDS_WITH(hocket_host_stats, lua_bytes);
 
 /* ---- At the end of a page ------------------------------------------------------------------ */
@@ -176,6 +176,10 @@ static void test_tool_spec(void **state)
     struct hocket_tool_spec none = { .name = "look", .description = "Looks." };
     assert_int_equal(hocket_tool_add(h, &none, on_look, NULL, NULL, &e), HOCKET_EINVAL);
     assert_non_null(strstr(e.message, "sizeof(struct hocket_tool_spec)"));
+    none.size = sizeof(none);
+    none.flags = 1u << 30; /* of a newer hocket */
+    assert_int_equal(hocket_tool_add(h, &none, on_look, NULL, NULL, &e), HOCKET_EINVAL);
+    assert_non_null(strstr(e.message, "a flag that this library"));
     struct old_tool_spec *old = edge(sizeof(*old));
     *old = (struct old_tool_spec){ sizeof(*old), "look", "Looks." };
     assert_int_equal(hocket_tool_add(h, (void *) old, on_look, NULL, NULL, &e), 0);

@@ -346,7 +346,8 @@ int main(int argc, char **argv)
     for (const struct workflow *w = workflows; w->name; w++) {
         if (only && strcmp(only, w->name) != 0)
             continue;
-        for (unsigned slice = 0; slice < (full && !getenv("HOCKET_TORTURE_N") ? SLICES : 1); slice++) {
+        for (unsigned slice = 0; slice < (full && !getenv("HOCKET_TORTURE_N") ? SLICES : 1);
+             slice++) {
             give(w, false, slice, &working);
             if (may_park(w))
                 give(w, true, slice, &working);

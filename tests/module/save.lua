@@ -74,6 +74,42 @@ test("values are those of hocket.json", function()
   raises("closed", other.run, other, script, "")
 end)
 
+test("a call of a tool that is open in a save is made again if the tool says that it may be", function()
+  local text = [[
+    local hocket = require "hocket"
+    local served = hocket.sim.serve { reply = function(q)
+      if q.last.role == "user" then return { calls = { { name = "look", arguments = {} } } } end
+      return q.last.text
+    end }
+    hocket.provider("own", { protocol = "openai_chat", base = served.base })
+    return hocket.run(hocket.agent { name = "scout", prompt = "p", model = "own/m", tools = { "look" } }, "go").text
+  ]]
+  for _, idempotent in ipairs { true, false } do
+    local saved, target
+    local function open(run)
+      local one = assert(hocket.open { store = "memory" })
+      assert(one:tool { name = "look", description = "Looks.", idempotent = idempotent, run = run })
+      target = assert(one:load("looks.lua", text))
+      return one
+    end
+    local called = 0
+    local first = open(function() called = called + 1 end)
+    local run = assert(first:start(target, ""))
+    while called == 0 do first:wait(10) end
+    saved = assert(run:save())
+    first:close()
+    local again = 0
+    local second = open(function() again = again + 1 return "a fish" end)
+    local said = assert(assert(second:restore(saved))[1]:wait()).text
+    assert(again == (idempotent and 1 or 0), again)
+    assert(said:find(idempotent and "a fish" or "not known whether this was done", 1, true), said)
+    second:close()
+  end
+  local one = assert(hocket.open {})
+  raises("idempotent", one.tool, one, { name = "look", description = "Looks.", idempotent = "yes", run = print })
+  one:close()
+end)
+
 test("runs of a host without a store, and in the program's own state, cannot be saved", function()
   local run = assert(host:start(assert(host:agent { name = "one", prompt = "p", model = "sim" }), "hello"))
   for _, object in ipairs { host, run } do

@@ -45,7 +45,7 @@ struct adding {
     const struct hocket_tool_spec *spec;
 };
 
-/* Protected: require("hocket.internal.host.tools").add(name, description, parameters, timeout) */
+/* Protected: require("hocket.internal.host.tools").add(name, description, parameters, timeout, idempotent) */
 static int add_protected(lua_State *L)
 {
     const struct hocket_tool_spec *spec = ((struct adding *) lua_touserdata(L, 1))->spec;
@@ -58,7 +58,8 @@ static int add_protected(lua_State *L)
         lua_pushnumber(L, (double) spec->timeout_ms / 1000);
     else
         lua_pushnil(L);
-    lua_call(L, 4, 0);
+    lua_pushboolean(L, (spec->flags & HOCKET_TOOL_IDEMPOTENT) != 0);
+    lua_call(L, 5, 0);
     return 0;
 }
 
@@ -88,6 +89,10 @@ static int add_tool(hocket_host *h, const struct hocket_tool_spec *spec, hocket_
 {
     if (!spec->name || !spec->description)
         return incomplete(err);
+    if (spec->flags & ~(uint64_t) HOCKET_TOOL_IDEMPOTENT)
+        return hocket__error(err, HOCKET_EINVAL,
+            "tool '%s' has a flag that this library, " HOCKET_VERSION ", does not know",
+            spec->name);
     if (hocket__tools_find(h->tools, spec->name))
         return hocket__error(err, HOCKET_EEXIST, "there is a tool '%s' already", spec->name);
     struct hocket__tool *tool = hocket__tools_row(h, spec->name, on_call, on_cancel, ud);

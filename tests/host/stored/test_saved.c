@@ -253,6 +253,62 @@ static void test_anywhere(void **state)
     }
 }
 
+struct looks {
+    int calls;
+    bool answers;
+};
+
+static void on_look(hocket_host *h, const struct hocket_tool_call *c, void *ud)
+{
+    struct looks *looks = ud;
+    looks->calls++;
+    if (looks->answers)
+        assert_int_equal(hocket_tool_answer(h, c->id, 0, "a fish", 0), 0);
+}
+
+static hocket_host *open_with_tool(uint64_t flags, struct looks *looks)
+{
+    struct hocket_error err;
+    struct hocket_tool_spec spec = {
+        .size = sizeof(spec), .name = "look", .description = "Looks.", .flags = flags
+    };
+    hocket_host *h = open_host();
+    if (hocket_tool_add(h, &spec, on_look, NULL, looks, &err) < 0)
+        fail_msg("%s", err.message);
+    return h;
+}
+
+/* A call of a program's tool that is open: made again where the tool says that it may be, else never. */
+static void test_open_call(void **state)
+{
+    struct life l, other;
+    struct hocket_error err;
+    uint64_t first;
+    (void) state;
+    for (uint64_t flags = 0; flags <= HOCKET_TOOL_IDEMPOTENT; flags++) {
+        struct looks before = { 0 }, behind = { .answers = true };
+        life_init(&l);
+        life_init(&other);
+        hocket_host *h = open_with_tool(flags, &before);
+        start(h, HERE "/scripts/looks.lua", NULL, NULL, &l);
+        until(h, &before.calls, 1);
+        save(h, 0, &l);
+        assert_int_equal(l.save_status, 0);
+        hocket_close(h, NULL, NULL);
+        h = open_with_tool(flags, &behind);
+        assert_int_equal(hocket_load(h, l.saved.data, l.saved.len, NULL, &first, on_event, on_done,
+                             &other, &err),
+            1);
+        until(h, &other.done, 1);
+        assert_string_equal(other.text.data, "I have looked|");
+        assert_int_equal(before.calls, 1);
+        assert_int_equal(behind.calls, flags & HOCKET_TOOL_IDEMPOTENT);
+        hocket_close(h, NULL, NULL);
+        life_free(&other);
+        life_free(&l);
+    }
+}
+
 /* Many at once: the save has what is alike once. */
 static void test_many(void **state)
 {
@@ -712,7 +768,8 @@ int main(int argc, char **argv)
     if (argc == 3 && strcmp(argv[1], "--write") == 0)
         return write_version(argv[2]);
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_conversation),
-        cmocka_unit_test(test_twice), cmocka_unit_test(test_anywhere), cmocka_unit_test(test_many),
+        cmocka_unit_test(test_twice), cmocka_unit_test(test_anywhere),
+        cmocka_unit_test(test_open_call), cmocka_unit_test(test_many),
         cmocka_unit_test(test_asleep), cmocka_unit_test(test_versions),
         cmocka_unit_test(test_several), cmocka_unit_test(test_closing),
         cmocka_unit_test(test_close_inside), cmocka_unit_test(test_ending),

@@ -15,7 +15,8 @@ end
 ---@param description string
 ---@param parameters? string JSON Schema.
 ---@param timeout? number Seconds.
-function host_tools.add(name, description, parameters, timeout)
+---@param idempotent? boolean A call that was interrupted may be made again.
+function host_tools.add(name, description, parameters, timeout, idempotent)
   local schema
   if parameters then
     local err
@@ -25,7 +26,7 @@ function host_tools.add(name, description, parameters, timeout)
     end
   end
   local function make(run)
-    return tool.new { name = name, description = description, parameters = schema, timeout = timeout, run = run }
+    return tool.new { name = name, description = description, parameters = schema, timeout = timeout, idempotent = idempotent, run = run }
   end
   make(function() end) -- raises at once what is wrong
   check_free(name)
@@ -99,7 +100,7 @@ end
 ---@param def table
 function host_tools.keep(def)
   local function make(run)
-    return tool.new { name = def.name, description = def.description, parameters = def.parameters, timeout = def.timeout, run = run }
+    return tool.new { name = def.name, description = def.description, parameters = def.parameters, timeout = def.timeout, idempotent = def.idempotent, run = run }
   end
   make(def.run)
   check_free(def.name)
