@@ -73,9 +73,8 @@ struct hocket_host {
 /* Has the loop go on, and the program know of it; from any thread. */
 void hocket__host_wake(struct hocket_host *host);
 
-/* 0, or ESTATE in a process that was forked after the host had begun to work. */
-int hocket__host_check_process(struct hocket_host *host);
-/* Whether something new can begin: 0, ECLOSED while the host closes, ESTATE as above. */
+/* Whether something new can begin: 0, ECLOSED while the host closes, ESTATE in a process that was
+ * forked after the host had begun to work. */
 int hocket__host_is_usable(struct hocket_host *host, struct hocket_error *err);
 
 /* Calls what the events and ends of runs are due for (run/events.c). */

@@ -31,8 +31,8 @@ static int state(struct hocket_host *h)
 }
 
 /* A host that was opened before its process was forked works in the child when it has nothing open
- * there that is the parent's. An embedder's loop is the embedder's to put right. */
-int hocket__host_check_process(struct hocket_host *h)
+ * there that is the parent's. An embedder's loop is the embedder's to put right. 0, or ESTATE. */
+static int check_process(struct hocket_host *h)
 {
     if (!hocket__own_is_forked(&h->rt->own))
         return 0;
@@ -46,7 +46,7 @@ int hocket__host_is_usable(struct hocket_host *h, struct hocket_error *err)
 {
     if (h->life != HOCKET__HOST_OPEN)
         return hocket__error(err, HOCKET_ECLOSED, "the host is closing");
-    if (hocket__host_check_process(h) < 0)
+    if (check_process(h) < 0)
         return hocket__error(err, HOCKET_ESTATE,
             "the process was forked after the host had begun to work: open a host in the child");
     return 0;
@@ -144,7 +144,7 @@ int hocket_pump(hocket_host *h, int64_t budget_us)
         return HOCKET_EINVAL;
     if (hocket__host_busy(h))
         return hocket__host_inside_callback(h);
-    if (hocket__host_check_process(h) < 0)
+    if (check_process(h) < 0)
         return HOCKET_ESTATE;
     if (budget_us > 0) {
         turn_for(h, (uint64_t) budget_us * 1000);
@@ -168,7 +168,7 @@ int hocket_wait(hocket_host *h, int timeout_ms)
         return HOCKET_EINVAL;
     if (hocket__host_busy(h))
         return hocket__host_inside_callback(h);
-    if (!h->owns_loop || hocket__host_check_process(h) < 0)
+    if (!h->owns_loop || check_process(h) < 0)
         return HOCKET_ESTATE;
     if (has_become_idle(h))
         timeout_ms = 0;

@@ -126,10 +126,6 @@ int hocket__document_each(const struct hocket__document *d, const struct hocket_
     int64_t version, bool (*cb)(const struct hocket__entry *entry, void *ud), void *ud,
     struct hocket_error *err);
 
-/* Appends what a version did: "added to Day 1 — Morning". */
-void hocket__document_describe(
-    const struct hocket__document *d, int64_t version, struct hocket__buf *out);
-
 /* Appends one entry as HOCKET__RENDER_TAGGED shows it: "[agent] text", without a line end. ENOTFOUND (no such version,
  * or it is replaced), or the buffer's status. */
 int hocket__document_render_entry(

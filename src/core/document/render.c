@@ -52,14 +52,6 @@ void hocket__document_report(
     hocket__slots_heading(&d->schema, &e->slot, out);
 }
 
-void hocket__document_describe(
-    const struct hocket__document *d, int64_t version, struct hocket__buf *out)
-{
-    const struct hocket__entry *e = hocket__document_entry(d, version);
-    if (e)
-        hocket__document_report(d, e, out);
-}
-
 static int write_version(
     const struct hocket__document *d, const struct hocket__entry *e, struct hocket__buf *out)
 {

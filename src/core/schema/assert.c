@@ -12,7 +12,7 @@ static int expected(struct hocket__schema_build *b, const char *what)
 
 /* ---- Groups of rules */
 
-struct hocket__schema_numbers *hocket__schema_numbers(
+static struct hocket__schema_numbers *numbers_of(
     struct hocket__schema_build *b, struct hocket__schema_node *n)
 {
     if (!n->numbers)
@@ -20,7 +20,7 @@ struct hocket__schema_numbers *hocket__schema_numbers(
     return n->numbers;
 }
 
-struct hocket__schema_strings *hocket__schema_strings(
+static struct hocket__schema_strings *strings_of(
     struct hocket__schema_build *b, struct hocket__schema_node *n)
 {
     if (!n->strings)
@@ -117,7 +117,7 @@ enum { MINIMUM, MAXIMUM, ABOVE, BELOW };
 
 static int read_limit(struct hocket__schema_build *b, const struct hocket__schema_met *k)
 {
-    struct hocket__schema_numbers *rules = hocket__schema_numbers(b, k->node);
+    struct hocket__schema_numbers *rules = numbers_of(b, k->node);
     if (!rules)
         return HOCKET_ENOMEM;
     struct hocket__decimal *const limits[] = { &rules->minimum, &rules->maximum, &rules->above,
@@ -127,7 +127,7 @@ static int read_limit(struct hocket__schema_build *b, const struct hocket__schem
 
 static int read_multiple(struct hocket__schema_build *b, const struct hocket__schema_met *k)
 {
-    struct hocket__schema_numbers *rules = hocket__schema_numbers(b, k->node);
+    struct hocket__schema_numbers *rules = numbers_of(b, k->node);
     if (!rules)
         return HOCKET_ENOMEM;
     struct hocket__decimal *d = &rules->multiple;
@@ -160,7 +160,7 @@ static struct hocket__schema_bounds *find_bounds(
     struct hocket__schema_build *b, struct hocket__schema_node *n, size_t of)
 {
     if (of == OF_STRING) {
-        struct hocket__schema_strings *s = hocket__schema_strings(b, n);
+        struct hocket__schema_strings *s = strings_of(b, n);
         return s ? &s->length : NULL;
     }
     if (of == OF_OBJECT) {
@@ -189,7 +189,7 @@ static int read_max(struct hocket__schema_build *b, const struct hocket__schema_
 
 static int read_pattern(struct hocket__schema_build *b, const struct hocket__schema_met *k)
 {
-    struct hocket__schema_strings *rules = hocket__schema_strings(b, k->node);
+    struct hocket__schema_strings *rules = strings_of(b, k->node);
     if (!rules)
         return HOCKET_ENOMEM;
     if (hocket__tree_type(k->value) != HOCKET__TREE_STRING)
@@ -204,7 +204,7 @@ static int read_format(struct hocket__schema_build *b, const struct hocket__sche
         return expected(b, "a string");
     if (!b->o.assert_format && !(k->node->res->dialect.vocab & HOCKET__VOCAB_FORMAT))
         return 0;
-    struct hocket__schema_strings *rules = hocket__schema_strings(b, k->node);
+    struct hocket__schema_strings *rules = strings_of(b, k->node);
     if (rules)
         /* one that nobody knows is NULL and never refuses, as the specification wants it */
         rules->format = hocket__schema_format_find(hocket__tree_str(k->value));

@@ -107,10 +107,6 @@ int hocket__schema_build_document(struct hocket__schema_build *b, const hocket_j
     const struct hocket__schema_node **out);
 
 /* The rules of a node for a type, made when first needed; NULL: out of memory. */
-struct hocket__schema_numbers *hocket__schema_numbers(
-    struct hocket__schema_build *b, struct hocket__schema_node *n);
-struct hocket__schema_strings *hocket__schema_strings(
-    struct hocket__schema_build *b, struct hocket__schema_node *n);
 struct hocket__schema_arrays *hocket__schema_arrays(
     struct hocket__schema_build *b, struct hocket__schema_node *n);
 struct hocket__schema_objects *hocket__schema_objects(

@@ -97,8 +97,6 @@ int hocket__schema_match(
     struct hocket__schema_run *r, const struct hocket__regex *regex, struct hocket__str text);
 int hocket__schema_check_format(struct hocket__schema_run *r,
     const struct hocket__schema_format *format, const struct hocket__schema_inst *in);
-/* 1, 0 or HOCKET_ELIMIT. */
-int hocket__schema_equal(struct hocket__schema_run *r, const hocket_json *a, const hocket_json *b);
 /* All elements differ: 1; 0 with the places of two equal ones; or negative. */
 int hocket__schema_unique(
     struct hocket__schema_run *r, const hocket_json *array, size_t *first, size_t *second);

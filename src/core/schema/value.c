@@ -6,13 +6,16 @@
 
 #include <stdlib.h>
 
+/* 1, 0 or HOCKET_ELIMIT. */
+static int equal(struct hocket__schema_run *r, const hocket_json *a, const hocket_json *b);
+
 static int equal_arrays(struct hocket__schema_run *r, const hocket_json *a, const hocket_json *b)
 {
     a = hocket__tree_first(a);
     b = hocket__tree_first(b);
     int rc = 1;
     for (; a && b && rc > 0; a = hocket__tree_next(a), b = hocket__tree_next(b))
-        rc = hocket__schema_equal(r, a, b);
+        rc = equal(r, a, b);
     return rc <= 0 ? rc : !a && !b;
 }
 
@@ -22,7 +25,7 @@ static int equal_objects(struct hocket__schema_run *r, const hocket_json *a, con
     int rc = hocket_json_count(a) == hocket_json_count(b);
     for (a = hocket__tree_first(a); a && rc > 0; a = hocket__tree_next(a)) {
         const hocket_json *other = hocket__tree_get(b, hocket__tree_name(a));
-        rc = other ? hocket__schema_equal(r, a, other) : 0;
+        rc = other ? equal(r, a, other) : 0;
     }
     return rc;
 }
@@ -33,7 +36,7 @@ static int equal_numbers(struct hocket__str a, struct hocket__str b)
     return hocket__decimal_compare(&x, &y) == 0;
 }
 
-int hocket__schema_equal(struct hocket__schema_run *r, const hocket_json *a, const hocket_json *b)
+static int equal(struct hocket__schema_run *r, const hocket_json *a, const hocket_json *b)
 {
     enum hocket__tree_type type = hocket__tree_type(a);
     if (!hocket__schema_spend(r, 1))
@@ -58,7 +61,7 @@ static int equals(
 {
     /* a member's name has no JSON of its own */
     if (in->json)
-        return hocket__schema_equal(r, in->json, v);
+        return equal(r, in->json, v);
     return hocket__tree_type(v) == HOCKET__TREE_STRING
            && hocket__str_eq(in->text, hocket__tree_str(v));
 }
@@ -150,7 +153,7 @@ static int find_equal(struct hocket__schema_run *r, const struct element *e, siz
 {
     for (size_t i = 0; i < count; i++)
         for (size_t j = i + 1; j < count && e[j].hash == e[i].hash; j++) {
-            int rc = hocket__schema_equal(r, e[i].json, e[j].json);
+            int rc = equal(r, e[i].json, e[j].json);
             if (rc < 0)
                 return rc;
             if (rc > 0) {

@@ -50,7 +50,7 @@ struct hocket__scan *hocket__scan_new(const char *root, const char *endings)
     return NULL;
 }
 
-void hocket__scan_file_free(struct hocket__scan_file *f)
+static void file_free(struct hocket__scan_file *f)
 {
     free(f->path);
     free(f->real);
@@ -61,7 +61,7 @@ void hocket__scan_file_free(struct hocket__scan_file *f)
 static void free_list(struct hocket__scan_list *list)
 {
     for (size_t i = 0; i < list->n; i++)
-        hocket__scan_file_free(&list->files[i]);
+        file_free(&list->files[i]);
     free(list->files);
     *list = (struct hocket__scan_list){ 0 };
 }
@@ -127,10 +127,10 @@ int hocket__scan_add_file(
     return 0;
 }
 
-void hocket__scan_walk_free(struct hocket__scan_walk *w)
+static void walk_free(struct hocket__scan_walk *w)
 {
     for (size_t i = 0; i < w->found.n; i++)
-        hocket__scan_file_free(&w->found.files[i]);
+        file_free(&w->found.files[i]);
     free(w->found.files);
     for (size_t i = 0; i < w->dirs.n; i++)
         free(w->dirs.names[i]);
@@ -411,7 +411,7 @@ int hocket__scan_run(struct hocket__scan *s, const int *cancelled, struct hocket
     if (rc == 0)
         take_over(s, &w, &gone, changes);
     free_list(&gone);
-    hocket__scan_walk_free(&w);
+    walk_free(&w);
     return rc;
 }
 

@@ -57,13 +57,10 @@ bool hocket__scan_look(int fd, struct hocket__scan_sign *sign, bool *regular);
 int64_t hocket__scan_read(int fd, char *to, size_t n);
 void hocket__scan_close(int fd);
 
-void hocket__scan_walk_free(struct hocket__scan_walk *w);
-
 /* Whether the walk enters a hidden directory, and whether a file counts, by its name. */
 bool hocket__scan_enters(const struct hocket__scan_walk *w, const char *name);
 bool hocket__scan_counts(const struct hocket__scan_walk *w, const char *name);
 
-void hocket__scan_file_free(struct hocket__scan_file *f);
 void *hocket__scan_grow(void *list, size_t *cap, size_t n, size_t each);
 /* Notes a directory: 0, or HOCKET_ENOMEM. */
 int hocket__scan_add_dir(struct hocket__scan_dirs *dirs, const char *name);
