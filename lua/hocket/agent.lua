@@ -13,7 +13,7 @@
 --- `hocket.agents` and `hocket.agent` use this module. A definition is plain data and never changes after loading.
 --- Loading has three steps, of which only the last raises: a text is read, definitions are checked against each other,
 --- and valid ones become a team. docs/reference/agents.md has all keys.
-local arguments = require "hocket.internal.base.arguments"
+local arguments = require("hocket.internal.base.arguments").check
 local keys = require "hocket.internal.agents.keys"
 local edition = require "hocket.internal.base.edition"
 local former = require "hocket.internal.base.lazy" "hocket.internal.agents.former"

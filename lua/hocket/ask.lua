@@ -13,7 +13,7 @@
 ---
 --- A waiting job uses no slot. If nobody can answer, the question fails at once with the code "unsupported", and the caller
 --- decides how to continue. A permission that nobody gives counts as denied.
-local arguments = require "hocket.internal.base.arguments"
+local arguments = require("hocket.internal.base.arguments").check
 local idle_wait = require "hocket.internal.base.idle_wait"
 local broker = require "hocket.broker"
 local decision = require "hocket.internal.run.decision"

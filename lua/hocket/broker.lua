@@ -8,7 +8,7 @@
 ---
 --- So limits, order, retries, dependencies, waiting, events and cancelling exist once. A job that waits for others holds
 --- no slot, so that waits inside waits go on under any limit.
-local arguments = require "hocket.internal.base.arguments"
+local arguments = require("hocket.internal.base.arguments").check
 local caught = require "hocket.internal.base.caught"
 local batch = require "hocket.internal.base.lazy" "hocket.internal.run.batch"
 local core = require "hocket.internal.core.broker"

@@ -8,7 +8,7 @@
 ---
 --- A replay calls no model and needs no key. A request that was not recorded ends it with the error "replay", which describes
 --- the difference.
-local arguments = require "hocket.internal.base.arguments"
+local arguments = require("hocket.internal.base.arguments").check
 local core = require "hocket.internal.core.cassette"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"

@@ -10,7 +10,7 @@
 --- tasks continue between prompts, are reported before the next one, and end with the conversation. Agents that it hands off to, or
 --- that are chosen to answer, remember their own part of the conversation; advisors start anew in each turn.
 local agents = require "hocket.agent"
-local arguments = require "hocket.internal.base.arguments"
+local arguments = require("hocket.internal.base.arguments").check
 local broker = require "hocket.broker"
 local facts_of = require "hocket.internal.agents.facts"
 local fiber = require "hocket.internal.core.fiber"

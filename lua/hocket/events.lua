@@ -3,7 +3,7 @@
 ---     local hocket = require "hocket"
 ---     hocket.events.emit("price_found", { city = "Lisbon", price = 12 })
 ---     for _, event in ipairs(hocket.events.all()) do print(event.seq, event.type) end
-local arguments = require "hocket.internal.base.arguments"
+local arguments = require("hocket.internal.base.arguments").check
 local json = require "hocket.json"
 local runs = require "hocket.internal.run.run"
 

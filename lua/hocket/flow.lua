@@ -11,7 +11,7 @@
 --- Everything here must run inside a fiber (a script that `hocket run` started, a tool, a pattern). A fiber owns its children:
 --- when it ends, raises an error or is cancelled, its children are cancelled, their connections closed, and they end before it
 --- does.
-local arguments = require "hocket.internal.base.arguments"
+local arguments = require("hocket.internal.base.arguments").check
 local fiber = require "hocket.internal.core.fiber"
 local failed = require("hocket.internal.core.system").error
 

@@ -9,7 +9,7 @@
 local hocket = {}
 
 -- Says so when the host is closed. What was loaded before would work on halfway, or with the host that came after it.
-local arguments = require "hocket.internal.base.arguments"
+local arguments = require("hocket.internal.base.arguments").check
 local steps = require("hocket.internal.core.fiber").steps
 
 local function check_open()

@@ -13,7 +13,7 @@
 ---                                              └─ invalid ──> the last valid generation stays ──> agent_reload_failed
 ---
 --- A run keeps its generation until it ends. A new run gets the newest one.
-local arguments = require "hocket.internal.base.arguments"
+local arguments = require("hocket.internal.base.arguments").check
 local caught = require "hocket.internal.base.caught"
 local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"

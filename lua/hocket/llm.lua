@@ -6,7 +6,7 @@
 ---     history:user "How old are the trees?"
 ---     local reply = assert(hocket.llm.call(model, history, { system = "You are short.", max_tokens = 200 }))
 ---     print(reply.text, reply.usage.output)
-local arguments = require "hocket.internal.base.arguments"
+local arguments = require("hocket.internal.base.arguments").check
 local calls = require "hocket.internal.models.calls"
 local core = require "hocket.internal.core.llm"
 local race = require "hocket.internal.base.lazy" "hocket.internal.models.race"

@@ -6,7 +6,7 @@
 ---     assert(notes:write("Ann is allergic to nuts."))
 ---     print(notes:search("allergic")[1].text)
 local account = require "hocket.internal.models.account"
-local arguments = require "hocket.internal.base.arguments"
+local arguments = require("hocket.internal.base.arguments").check
 local embeddings = require "hocket.internal.base.lazy" "hocket.internal.models.embeddings"
 local effects = require "hocket.internal.base.effects"
 local files = require "hocket.internal.run.memory_files"

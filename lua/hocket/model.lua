@@ -4,7 +4,7 @@
 ---     local id, why = hocket.model.default(true) -- the scripted model where there is no other
 ---     local model = assert(hocket.model.resolve(id))
 ---     print(model.id, why, model.simulated)
-local arguments = require "hocket.internal.base.arguments"
+local arguments = require("hocket.internal.base.arguments").check
 local bundle_files = require "hocket.internal.base.sources.bundle"
 local bodies = require "hocket.internal.base.lazy" "hocket.internal.models.body"
 local cassette = require "hocket.cassette"

@@ -16,7 +16,8 @@
 --- reached. A session knows nothing of the stages.
 local account = require "hocket.internal.models.account"
 local agents = require "hocket.agent"
-local arguments = require "hocket.internal.base.arguments"
+local all_arguments = require "hocket.internal.base.arguments"
+local arguments = all_arguments.check
 local broker = require "hocket.broker"
 local edition = require "hocket.internal.base.edition"
 local facts_of = require "hocket.internal.agents.facts"
@@ -43,6 +44,11 @@ local agent_hooks = lazy "hocket.internal.work.agent_hooks"
 local findings = lazy "hocket.internal.session.findings"
 local checks, plan_mode = lazy "hocket.internal.work.check", lazy "hocket.internal.session.plan_mode"
 local contract, partial_result = lazy "hocket.internal.session.contract", lazy "hocket.internal.run.partial_result"
+
+local of_job = all_arguments.of("orchestrate.job", "agent", "string|table|function", "table?")
+local of_again = all_arguments.of("orchestrate.again", "table", "step", "string")
+local of_call = all_arguments.of("orchestrate.call", "agent", "string|table", "table?", "function?")
+local of_framed = all_arguments.of("orchestrate.framed", "string", "table")
 
 local orchestrate = {}
 
@@ -96,7 +102,7 @@ end
 
 -- Its own session, or its workflow.
 local function alone(step, input)
-  if not step.def.workflow then return step:alone(input) end
+  if step.plain or not step.def.workflow then return step:alone(input) end
   local forbidden = step.only_reads and "an agent that plans only reads" or step.run.options.mode and plan_mode.forbids_code(step.run)
   if forbidden then return nil, failed { code = "denied", message = ("the workflow '%s' was not run: %s"):format(step.def.name, forbidden) } end
   return call_named.workflow(step, input)
@@ -252,9 +258,6 @@ end
 -- What is around an agent: as the caller says, else as its file does. `handoff = false`: the caller
 -- leads the chain that it is part of. nil and no error: nothing.
 local function surroundings(def, opts, request)
-  if not (def.advisors or def.router or def.team or def.handoff or opts.advisors or opts.router or opts.team or opts.handoff or opts.choice) then
-    return nil
-  end
   local around, err = { advisors = opts.advisors, router = opts.router, team = opts.team, choice = opts.choice }, nil
   if not around.advisors and def.advisors then around.advisors, err = patterns.advisors.of(def) end
   if not err and not around.router and def.router then around.router, err = patterns.router.of(def) end
@@ -361,12 +364,15 @@ end
 
 -- What is around it, and what binds it and everything that it calls, also the ones that are asked before its own session begins.
 local function settle(step)
-  local around, err = surroundings(step.def, step.opts, step:request())
-  if err then return nil, err end
+  local around, err
+  if step.wraps then
+    around, err = surroundings(step.def, step.opts, step:request())
+    if err then return nil, err end
+  end
   local rules, wrong = scope.rules(step)
   if not rules then return nil, wrong end
   step.around, step.rules = around, rules
-  if facts_of(step.def).asks_again then children.keep(step) end
+  if step.facts.asks_again then children.keep(step) end
   return true
 end
 
@@ -383,11 +389,12 @@ local function work(step)
     if not ok then return nil, err end
   end
   scope.inherit(step)
-  if step.opts.compact then return step:compact() end
-  if step.opts.verify then return step:verify() end
-  local around, seconds = step.around, step.opts.timeout or step.def.timeout
+  local opts, plain = step.opts, step.plain
+  if not plain and opts.compact then return step:compact() end
+  if not plain and opts.verify then return step:verify() end
+  local around, seconds = step.around, opts.timeout or step.def.timeout
   local fn, more = around and answer or alone, around or step.input
-  if step.def.pool and pool.takes(step) then fn = elsewhere end
+  if not plain and step.def.pool and pool.takes(step) then fn = elsewhere end
   if seconds then return with_timeout(seconds, fn, step, more) end
   return fn(step, more)
 end
@@ -464,6 +471,7 @@ end
 
 -- Its work; or that of whoever stands in for it.
 local function work_or_alternate(step)
+  if step.plain then return work(step) end
   local reply, err = work(step)
   if step.opts.alternates or step.def.alternates then return or_alternate(step, reply, err) end
   return reply, err
@@ -478,7 +486,7 @@ local function perform(step, job)
   local run, trigger = step.run, opts.trigger
   local writer = run.journal:writer(def.name, step.op, trigger and job, step.writer)
   step.job, step.writer = job, writer
-  step.finished = false -- an attempt before may have been
+  if step.finished then step.finished = false end -- an attempt before may have been
   fiber.context().step = step -- so that whom it calls knows who called, and how deep it is
   if trigger then
     writer:write("agent_started", "board", opts.task_ids and opts.board and opts.board:number(), "caller", step.above and step.above.op,
@@ -489,7 +497,7 @@ local function perform(step, job)
   local ended <close> = step
   run.at_work[step.op], step.over = step, nil
   local reply, err
-  if (run.hooks or def.guards) and not opts.compact then reply, err = agent_hooks.around(step, run.hooks, work_or_alternate) else reply, err = work_or_alternate(step) end
+  if (run.hooks or not step.plain and def.guards) and not opts.compact then reply, err = agent_hooks.around(step, run.hooks, work_or_alternate) else reply, err = work_or_alternate(step) end
   if reply and not opts.inner then
     reply.usage = job:usage() or reply.usage
     reply.usage_total = reply.usage
@@ -516,14 +524,14 @@ local nothing = {}
 
 -- Before a token is spent: whether all prompts that can be reached have their values, and whether the
 -- agent takes what it is asked.
-local function ready(context, def, text, opts)
+local function ready(context, def, text, opts, plain)
   if not context.step then
     local options = context.run.options
     local missing = agents.missing(def, { options.variables or nothing, opts.variables or nothing }, options, opts.override_model)
     missing = missing or pool.wrong(context.run, def)
     if missing then return nil, missing end
   end
-  if not text or not def.input then return true end
+  if plain or not text or not def.input then return true end
   return contract.check_input(def, text)
 end
 
@@ -543,12 +551,12 @@ function orchestrate.depth(context)
 end
 
 -- How deep it is, and how deep it may go from there, where a caller can only narrow; or nil and what is wrong.
-local function depth_of(context, above, def, opts)
-  local depth, deepest = orchestrate.depth(context) + 1, above and above.deepest or MAX_DEPTH
+local function depth_of(context, above, def, opts, plain)
+  local depth, deepest = (above and above.depth or orchestrate.depth(context)) + 1, above and above.deepest or MAX_DEPTH
   if depth > deepest then
     return nil, failed { code = "limit", message = ("agents call each other more than %d deep: %s > %s"):format(deepest, above and above:path " > " or "", def.name) }
   end
-  return depth, opts.max_depth and math.min(deepest, depth + opts.max_depth) or deepest
+  return depth, not plain and opts.max_depth and math.min(deepest, depth + opts.max_depth) or deepest
 end
 
 local function budget_of(def, opts)
@@ -572,31 +580,38 @@ local function split(input, opts)
   return text, setmetatable({ files = list }, { __index = opts })
 end
 
+-- Options of most calls, and those of what is around an agent: for what others ask nobody looks at each call.
+local common, RARE = { trigger = 0, subject = 0, inner = 0, model = 0, override_model = 0, variables = 0, allowed = 0, timeout = 0, request = 0, files = 0, framed = 0, memory = 0, closing = 0,
+  member = 0, given = 0, guards = 0, about_held = 0, advisors = 1, router = 1, team = 1, handoff = 1, choice = 1 }, 2
+
 -- As orchestrate.job, of arguments that were looked at.
 local function job_of(def, input, opts)
   opts = opts or nothing
   local context = fiber.context()
   local run = context and context.run
   if not run then misuse.raise "an agent can only be called inside a run (hocket.run makes one)" end
-  local above = context.step
-  local depth, deepest = depth_of(context, above, def, opts)
+  local above, facts, rare = context.step, facts_of(def), opts == nothing and 0 or all_arguments.bits(opts, common, RARE)
+  local plain = facts.is_plain and rare < RARE
+  local depth, deepest = depth_of(context, above, def, opts, plain)
   if not depth then return nil, deepest end
   if type(input) == "table" then input, opts = split(input, opts) end
   local make = type(input) ~= "string" and input
-  local ok, err = ready(context, def, opts.subject or not make and input, opts)
+  local ok, err = ready(context, def, opts.subject or not make and input, opts, plain)
   if not ok then return nil, err end
-  if opts.board or opts.document then run:adopt(opts) end
-  if opts.context then opts = checked_context(opts) end
+  if not plain then
+    if opts.board or opts.document then run:adopt(opts) end
+    if opts.context then opts = checked_context(opts) end
+  end
   local step = setmetatable({
-    run = run, def = def, op = run:operation(), opts = opts, input = input, above = above, depth = depth, deepest = deepest, within = context.within,
-    allowed = permission.narrow(above and above.allowed, opts.allowed), only_reads = opts.only_reads or above and above.only_reads, via = run.observer and run.observer:here(),
-  }, Step)
-  if opts.fork then
+    run = run, def = def, facts = facts, wraps = (rare ~= 0 or facts.has_around) or nil, plain = plain, op = run:operation(), opts = opts, input = input, above = above, depth = depth, deepest = deepest, within = context.within,
+    allowed = permission.narrow(above and above.allowed, opts.allowed), only_reads = not plain and opts.only_reads or above and above.only_reads or nil, via = run.observer and run.observer:here() or nil,
+  }, Step) -- at most 16, with what comes later: one more would cost each step twice as much
+  if not plain and opts.fork then
     local taken, why = fork.take(step)
     if not taken then return nil, why end
   end
   if run.origins then run.origins:called(step.op, above and above.op) end
-  local budget = budget_of(def, opts)
+  local budget = not plain and budget_of(def, opts) or nil
   if budget and def.pool and pool.takes(step) then budget.reserve = true end -- nobody here sees what it uses meanwhile
   local spec = {
     agent = def.name, op = step.op, trigger = opts.trigger, budget = budget, keeps = opts.given and step:holder() and kept_of_held or kept,
@@ -606,7 +621,7 @@ local function job_of(def, input, opts)
       return perform(step, job)
     end,
   }
-  if opts.child_id or (above or run).children then children.watch(above or run, spec, step) end
+  if not plain and opts.child_id or (above or run).children then children.watch(above or run, spec, step) end
   return spec, step
 end
 
@@ -617,9 +632,7 @@ end
 ---@return table? spec
 ---@return hocket.Step|hocket.Error step The step whose answer it is, or an error.
 function orchestrate.job(def, input, opts)
-  arguments("orchestrate.job", 1, "agent", def)
-  arguments("orchestrate.job", 2, "string|table|function", input)
-  arguments("orchestrate.job", 3, "table?", opts)
+  of_job(def, input, opts)
   return job_of(def, input, opts)
 end
 
@@ -630,9 +643,7 @@ end
 ---@param input string
 ---@return table spec
 function orchestrate.again(spec, step, input)
-  arguments("orchestrate.again", 1, "table", spec)
-  arguments("orchestrate.again", 2, "step", step)
-  arguments("orchestrate.again", 3, "string", input)
+  of_again(spec, step, input)
   step.input, step.op = input, step.run:operation()
   if step.run.origins then step.run.origins:called(step.op, step.above and step.above.op) end
   spec.op = step.op
@@ -663,8 +674,7 @@ end
 ---@param reply hocket.Reply
 ---@return string
 function orchestrate.framed(name, reply)
-  arguments("orchestrate.framed", 1, "string", name)
-  arguments("orchestrate.framed", 2, "table", reply)
+  of_framed(name, reply)
   local text, context = fence.wrap("result", name, reply.text), reply.child and fiber.context()
   local all = context and (context.step or context.run).children
   return all and all.by_model and ("[id=%d]\n%s"):format(reply.child, text) or text
@@ -690,10 +700,7 @@ end
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function orchestrate.call(def, input, opts, begins)
-  arguments("orchestrate.call", 1, "agent", def)
-  arguments("orchestrate.call", 2, "string|table", input)
-  arguments("orchestrate.call", 3, "table?", opts)
-  arguments("orchestrate.call", 4, "function?", begins)
+  of_call(def, input, opts, begins)
   return call_of(def, input, opts, begins)
 end
 

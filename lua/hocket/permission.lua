@@ -11,7 +11,8 @@
 ---
 --- A denial always wins, and a caller can only reduce permissions: an agent that another agent calls gets what both its file
 --- lists and its caller may grant.
-local arguments = require "hocket.internal.base.arguments"
+local all_arguments = require "hocket.internal.base.arguments"
+local arguments = all_arguments.check
 local core = require "hocket.internal.core.permission"
 local effects = require "hocket.internal.base.effects"
 local json = require "hocket.json"
@@ -21,9 +22,11 @@ local toolset = require "hocket.internal.session.toolset"
 local labels = require "hocket.internal.base.labels"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
 
+local of_new = all_arguments.of("permission.new", "string", "table", "table?", "table?", "table?")
+
 local permission = {}
 
-local nothing = {}
+local nothing, always = {}, { mode = true }
 
 ---@class hocket.Permissions
 ---@field package passes table<hocket.Tool, boolean> The ones that there is nothing to decide about, as long as there are no labels: nobody looks at their arguments. Where there are no rules they follow from the tools alone.
@@ -46,6 +49,7 @@ end
 ---@param b table<string, boolean>?
 ---@return table<string, boolean>?
 function permission.narrow(a, b)
+  if a == nil and b == nil then return nil end -- as of most agents
   arguments("permission.narrow", 1, "table?", a)
   arguments("permission.narrow", 2, "table?", b)
   if not a or not b then return a or b end
@@ -91,15 +95,11 @@ end
 ---@param agent string
 ---@param tools hocket.Tool[] The tools of its file and its pattern.
 ---@param allowed? table<string, boolean> What the caller grants, as names of tools or sets; nil: all of it.
----@param policy? {layers?: hocket.PolicyLayer[], protect?: (fun(): string[], string[]), labels?: hocket.Labels, named?: fun(address: string): boolean, ask?: fun(about: table): string, string?, mode?: fun(tool: hocket.Tool): string?}
+---@param policy? {layers?: hocket.PolicyLayer[], protect?: (fun(): string[], string[]), labels?: hocket.Labels, named?: fun(address: string): boolean, ask?: fun(about: table): string, string?, mode?: (fun(tool: hocket.Tool): string?), modes?: {mode?: any}} modes: its field `mode` tells whether `mode` has anything to say now.
 ---@param known? hocket.Toolset The agent's previous set; it is used again if the tools are the same.
 ---@return hocket.Permissions
 function permission.new(agent, tools, allowed, policy, known)
-  arguments("permission.new", 1, "string", agent)
-  arguments("permission.new", 2, "table", tools)
-  arguments("permission.new", 3, "table?", allowed)
-  arguments("permission.new", 4, "table?", policy)
-  arguments("permission.new", 5, "table?", known)
+  of_new(agent, tools, allowed, policy, known)
   policy = policy or nothing
   local withheld, layers = nothing, policy.layers or nothing
   if allowed then tools, withheld = split(tools, allowed) end
@@ -110,7 +110,7 @@ function permission.new(agent, tools, allowed, policy, known)
     agent = agent, toolset = own, by_name = own.by_name, tools = own.tools, withheld = withheld, calls = false, core = false, fits = false,
     passes = #layers == 0 and own.passes or {},
     layers = layers, places = places, grants = grants,
-    labels = policy.labels or labels.new(), ask = policy.ask, named = policy.named, mode = policy.mode or false, conditions = #layers > 0 and has_conditions(layers),
+    labels = policy.labels or labels.new(), ask = policy.ask, named = policy.named, mode = policy.mode or false, modes = policy.modes or always, conditions = #layers > 0 and has_conditions(layers),
   }, Permissions)
 end
 
@@ -238,7 +238,7 @@ end
 
 -- A run that went on in another process, or under another policy, may be bound by more than it was, and be allowed less (internal/run/policy.lua).
 local function renew(self, here)
-  here = here or effects.around()
+  here = here or effects.around() or false
   local more, people = policy.bound(here), policy.people(here)
   if more == self.bound and people == self.people then return end
   self.own_layers = self.own_layers or self.layers
@@ -305,7 +305,7 @@ end
 ---@return table? changed Arguments from a person, which replace the call's.
 function Permissions:check(one, args, emit, as_text)
   renew(self)
-  if self.passes[one] and self.labels.bits & labels.STRANGE == 0 and not (self.mode and self.mode(one)) then return true end
+  if self.passes[one] and self.labels.bits & labels.STRANGE == 0 and not (self.modes.mode and self.mode and self.mode(one)) then return true end
   if one.max_calls and used_up(self, one) then
     return refuse(one, emit, ("it may be called %d times at most"):format(one.max_calls))
   end

@@ -4,7 +4,7 @@
 ---     hocket.prices.set("mycloud/big", { input = 2, output = 8, cached = 0.5 })
 ---     hocket.prices.set("ollama/*", { input = 0, output = 0 })      -- a whole provider
 ---     print(hocket.prices.cost("mycloud/big", { input = 1000, output = 200 }))
-local arguments = require "hocket.internal.base.arguments"
+local arguments = require("hocket.internal.base.arguments").check
 local core = require "hocket.internal.core.account"
 local providers = require "hocket.providers"
 

@@ -7,7 +7,7 @@
 ---     print(hocket.providers.get("mycloud").base, #hocket.providers.names())
 ---
 --- After this, "mycloud/some-model" names a model.
-local arguments = require "hocket.internal.base.arguments"
+local arguments = require("hocket.internal.base.arguments").check
 local bodies = require "hocket.internal.base.lazy" "hocket.internal.models.body"
 local registered = require "hocket.internal.base.script.names"
 local sorted_keys = require "hocket.internal.base.sorted_keys"

@@ -9,7 +9,7 @@
 ---     print(session:send("And the houses?").text, session.turns)
 ---
 --- It does not know patterns, boards or other agents.
-local arguments = require "hocket.internal.base.arguments"
+local arguments = require("hocket.internal.base.arguments").check
 local core = require "hocket.internal.core.llm"
 local account = require "hocket.internal.models.account"
 local tool_calls = require "hocket.internal.base.lazy" "hocket.internal.session.tool_calls" -- most answers call no tool
@@ -126,7 +126,7 @@ function session.new(spec)
   arguments("session.new", 1, "table", spec)
   return session.of {
     model = spec.model, history = spec.history or core.history(), spec = spec, emit = spec.emit or nobody, tell = spec.tell or spec.emit or false,
-    permissions = spec.permissions, tools = spec.tools or nothing, request = spec.request, context = spec.context, on_call = spec.on_call,
+    permissions = spec.permissions, tools = spec.tools or nothing, request = spec.request, context = spec.context, on_call = spec.on_call, turns = 0, tool_calls = 0,
   }
 end
 
@@ -136,7 +136,6 @@ end
 ---@return hocket.Session
 ---@internal
 function session.of(own)
-  own.turns, own.tool_calls = 0, 0
   return setmetatable(own, Session)
 end
 
@@ -170,11 +169,11 @@ end
 
 -- A reply whose text is nothing but calls has them as its calls, or makes them a misfit. What was held back of it is reported.
 local function read_text(self, call)
-  local n, are_calls = #self.tools > 0 and call:read_text(), false
+  local n, are_calls = call:read_text(), nil
   self.misfit = nil
   if n then
     are_calls, self.misfit = text_calls.read(self, call, n)
-  elseif #self.tools > 0 then
+  else
     self.misfit = text_calls.torn(self, call)
     are_calls = self.misfit ~= nil
   end
@@ -196,7 +195,7 @@ local function ask(self, request, goes_on)
   if asker.answered_by.id ~= model.id then self.roomy = 0 end
   self.unread = nil
   self.model = asker.answered_by -- whoever has stepped in stays: the provider's cache begins there
-  read_text(self, call)
+  if #self.tools > 0 then read_text(self, call) elseif self.misfit then self.misfit = nil end
   local calls, finish, text, more, reasoning = call:accept(self.tell, self.model.id, asker.attempts)
   if not calls then return nil, finish end
   if reasoning then self.emit("reasoning", { content = reasoning }) end
@@ -454,7 +453,8 @@ end
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function Session:send(text, list)
-  if self.asker then self.asker:here() else wake_up(self) end
+  local again = self.asker
+  if again then again:here() else wake_up(self) end
   if type(text) ~= "string" then
     text, list = media.split(text)
     if not text then error("bad argument #1 to 'send' (" .. list .. ")", 2) end
@@ -462,7 +462,9 @@ function Session:send(text, list)
   self.shown_next = nil
   local ok, err = open_turn(self, text, list)
   if not ok then return nil, err end
-  self.was_empty, self.was_misfit, self.said, self.closing, self.sources, self.made, self.choice = nil, nil, nil, nil, nil, nil, self.spec.first_choice
+  if again then self.was_empty, self.was_misfit, self.said, self.closing, self.sources, self.made, self.choice = nil, nil, nil, nil, nil, nil, nil end
+  local choice = self.spec.first_choice
+  if choice then self.choice = choice end
   local max = self.max_turns or self.spec.max_turns or MAX_TURNS
   local left = max
   while left >= 1 do

@@ -4,7 +4,7 @@
 ---     local text = require "hocket.text"
 ---     print(text.truncate("a long story", 6, "…"), text.suggest("modle", { "model", "tools" }))
 ---     print(text.sanitize { path = "safe\u{202e}txt.exe" })
-local arguments = require "hocket.internal.base.arguments"
+local arguments = require("hocket.internal.base.arguments").check
 local lazy = require "hocket.internal.base.lazy"
 local sanitize = lazy "hocket.internal.base.sanitize"
 local suggest = lazy "hocket.internal.base.suggest"

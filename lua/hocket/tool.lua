@@ -11,7 +11,7 @@
 ---     print(hocket.run(clerk, "How many screws are there?").text)
 ---
 --- A toolset is a name for `tools:` in agent files; it makes the tools for one working agent. See docs/guides/tools.md.
-local arguments = require "hocket.internal.base.arguments"
+local arguments = require("hocket.internal.base.arguments").check
 local edition = require "hocket.internal.base.edition"
 local former_words = require "hocket.internal.base.lazy" "hocket.internal.agents.former_words"
 local json = require "hocket.json"

@@ -18,7 +18,7 @@
 --- with `code` and `message`, and a workflow that returns them has failed with that error.
 local account = require "hocket.internal.base.lazy" "hocket.internal.models.account"
 local agents = require "hocket.agent"
-local arguments = require "hocket.internal.base.arguments"
+local arguments = require("hocket.internal.base.arguments").check
 local ask = require "hocket.internal.base.lazy" "hocket.ask"
 local broker = require "hocket.internal.base.lazy" "hocket.broker"
 local call_choices = require "hocket.internal.base.lazy" "hocket.internal.work.call_choices"

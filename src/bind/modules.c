@@ -33,6 +33,7 @@ static const luaL_Reg c_modules[] = {
     { "hocket.internal.core.fiber", hocket__open_fiber },
     { "hocket.internal.core.kept", hocket__open_kept },
     { "hocket.internal.core.files", hocket__open_files },
+    { "hocket.internal.core.arguments", hocket__open_arguments },
     { "hocket.internal.core.account", hocket__open_account },
     { "hocket.internal.core.board", hocket__open_board },
     { "hocket.internal.core.broker", hocket__open_broker },

@@ -6,6 +6,7 @@
 
 #include <lua.h>
 
+int hocket__open_arguments(lua_State *L);
 int hocket__open_decode(lua_State *L);
 int hocket__open_files(lua_State *L);
 int hocket__open_fs(lua_State *L);

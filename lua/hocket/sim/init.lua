@@ -22,7 +22,7 @@
 ---
 --- Like real providers, it refuses inconsistent conversations: results without calls, calls without
 --- results, missing or wrong signatures.
-local arguments = require "hocket.internal.base.arguments"
+local arguments = require("hocket.internal.base.arguments").check
 local caught = require "hocket.internal.base.caught"
 local effects = require "hocket.internal.base.effects"
 local delivery = require "hocket.internal.sim.delivery"

@@ -13,7 +13,7 @@
 ---
 --- A failing agent never raises, and never ends its caller: that may try otherwise, or do it itself.
 --- Registers `tools: [delegate_to_agent]`, which stands in for the toolset `delegate`.
-local arguments = require "hocket.internal.base.arguments"
+local arguments = require("hocket.internal.base.arguments").check
 local fence = require "hocket.fence"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"

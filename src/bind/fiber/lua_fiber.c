@@ -287,6 +287,16 @@ static int l_context(lua_State *L)
     return hocket__fiber_push_context(L);
 }
 
+/* within() -> what that has as `within`, where it is a table */
+static int l_within(lua_State *L)
+{
+    hocket__fiber_push_context(L);
+    if (!lua_istable(L, -1))
+        return 0;
+    lua_getfield(L, -1, "within");
+    return 1;
+}
+
 /* f:context() -> the value that it hands down */
 static int l_context_of(lua_State *L)
 {
@@ -603,6 +613,7 @@ static const luaL_Reg functions[] = {
     { "cancelled", l_here_cancelled },
     { "children", l_children },
     { "context", l_context },
+    { "within", l_within },
     { "set_context", l_set_context },
     { "now", l_now },
     { "real_now", l_real_now },

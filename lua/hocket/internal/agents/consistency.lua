@@ -72,6 +72,8 @@ local for_plans = {
   explore = { planner = true },
 }
 
+local keys_for_plans, own_names, nothing = sorted_keys(for_plans), sorted_keys(needs.own), {}
+
 local function may_plan(def)
   for _, name in ipairs(def.tools) do
     if name == "facilitator" or type(name) == "string" and not tool.is_own(name) then return true end
@@ -80,10 +82,9 @@ local function may_plan(def)
 end
 
 local function check_plans(def, places, say)
-  for _, key in ipairs(sorted_keys(for_plans)) do
+  for _, key in ipairs(keys_for_plans) do
     local readers = for_plans[key]
-    local given = def[key] ~= nil and places["/" .. key]
-    if given and not (readers.facilitator and may_plan(def)) and not (readers.planner and def.name == "planner") then
+    if def[key] ~= nil and places["/" .. key] and not (readers.facilitator and may_plan(def)) and not (readers.planner and def.name == "planner") then
       say("/" .. key, ("'%s' says nothing here: it is for %s"):format(key,
         readers.facilitator and "an agent with 'tools: [facilitator]'" or "the agent called planner")).severity = "warning"
     end
@@ -91,7 +92,8 @@ local function check_plans(def, places, say)
 end
 
 local function check_approve(def, say)
-  for _, verdict in ipairs(sorted_keys(def.approve or {})) do
+  if not def.approve then return end
+  for _, verdict in ipairs(sorted_keys(def.approve)) do
     for i, rule in ipairs(def.approve[verdict]) do
       local pointer = ("/approve/%s/%d"):format(verdict, i - 1)
       local misspelt = approval_targets.slip(rule, true)
@@ -108,7 +110,8 @@ end
 
 -- Braces that hocket leaves alone, and that look as if they were meant for it.
 local function check_places(def, problems)
-  for _, one in ipairs(def.prompt:find("{{", 1, true) and prompt.no_places(def.prompt) or {}) do
+  if not def.prompt:find("{{", 1, true) then return end
+  for _, one in ipairs(prompt.no_places(def.prompt)) do
     local file, line = prompt.locate(def.prompt, one.at, needs.origin(def))
     local one_here = problem.new(file, line, 1, "variable",
       ("'%s' stays as it is: names have letters, digits and _ only (write \\%s for braces that are meant)"):format(one.text, one.text))
@@ -147,7 +150,7 @@ function rules.check(def, places, problems)
   if def.team and def.handoff then
     say("/handoff", "who has a team writes its answer and hands nothing on: remove 'handoff', or let another agent ask this one")
   end
-  for _, name in ipairs(sorted_keys(needs.own)) do
+  for _, name in ipairs(next(def.variables) and own_names or nothing) do
     if def.variables[name] ~= nil then
       say("/variables/" .. name, ("'{{%s}}' is filled in by hocket: call the variable something else"):format(name))
     end

@@ -23,6 +23,17 @@ local function has(list, name)
   return false
 end
 
+--- Keys that few agents have: who has none of them is asked for none of them at each call.
+local rare = { "alternates", "approve", "budget", "guards", "input", "output", "pool", "server_tools", "theirs", "tool_choice", "until", "workflow" }
+local around = { "advisors", "handoff", "router", "team" }
+
+local function has_any(def, keys)
+  for _, key in ipairs(keys) do
+    if def[key] then return true end
+  end
+  return false
+end
+
 ---@class hocket.Facts
 ---@field may_delegate boolean Who has agents to call, and is no router, can delegate, unless a toolset of its own leads them.
 ---@field has_tools boolean Whether it has tools whoever calls it.
@@ -31,6 +42,8 @@ end
 ---@field asks_again boolean Whether it may ask those again that it has called (tool ask_again).
 ---@field has_places boolean Whether its prompt is to be filled in.
 ---@field edges hocket.Edge[] Whom it may call.
+---@field is_plain boolean Whether it has none of the keys that few agents have.
+---@field has_around boolean Whether it has advisors, a router, a team or a handoff.
 ---@field spec table A metatable: what a session's spec does not say itself, the definition says.
 
 local known = setmetatable({}, { __mode = "k" }) -- by definition
@@ -51,6 +64,7 @@ return function(def)
   facts = {
     may_delegate = may_delegate, has_tools = may_delegate or #def.tools > 0 or #sets > 0, sets = sets, has_workflows = has_workflows(def.tools),
     asks_again = has(def.tools, "ask_again"), has_places = def.prompt:find("{{", 1, true) ~= nil, edges = graph.edges(def), spec = { __index = says },
+    is_plain = not has_any(def, rare), has_around = has_any(def, around),
   }
   known[def] = facts
   return facts

@@ -8,8 +8,10 @@ local graph = {}
 ---@field key string Where the front matter says so, see graph.pointer: the key …
 ---@field item? integer … and which one of its list, from 0.
 
+local sides, nothing = { "input", "output" }, {}
+
 local function add(edges, kind, names, key)
-  for i, name in ipairs(names or {}) do edges[#edges + 1] = { kind = kind, to = name, key = key, item = i - 1 } end
+  for i, name in ipairs(names) do edges[#edges + 1] = { kind = kind, to = name, key = key, item = i - 1 } end
 end
 
 -- An agent's name, one handoff, or a list of them of which the model chooses.
@@ -27,15 +29,15 @@ function graph.edges(def)
   local edges = {}
   if def.advisors then add(edges, "advisors", def.advisors.agents, "/advisors/agents") end
   if def.team then add(edges, "team", def.team.members, "/team/members") end
-  add(edges, def.router and "router" or "agents", def.agents, "/agents")
+  if def.agents and def.agents[1] then add(edges, def.router and "router" or "agents", def.agents, "/agents") end
   if def.fallback then edges[#edges + 1] = { kind = "fallback", to = def.fallback, key = "/fallback" } end
   if def.handoff then add_handoffs(edges, def.handoff) end
-  for i, one in ipairs(def.alternates or {}) do
+  for i, one in ipairs(def.alternates or nothing) do
     if one.agent then edges[#edges + 1] = { kind = "alternates", to = one.agent, key = ("/alternates/%d/agent"):format(i - 1) } end
   end
   if def["until"] and def["until"].judge then edges[#edges + 1] = { kind = "until", to = def["until"].judge, key = "/until/judge" } end
-  for _, side in ipairs(def.guards and { "input", "output" } or {}) do
-    for i, one in ipairs(def.guards[side] or {}) do
+  for _, side in ipairs(def.guards and sides or nothing) do
+    for i, one in ipairs(def.guards[side] or nothing) do
       if one.agent then edges[#edges + 1] = { kind = "guard", to = one.agent, key = ("/guards/%s/%d/agent"):format(side, i - 1) } end
     end
   end

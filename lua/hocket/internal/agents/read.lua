@@ -34,6 +34,7 @@ end
 
 -- Where front matter begins: behind a byte order mark, a line for the shell, blank lines and comments, as of a licence. nil: there is none.
 local function front_of(text)
+  if text:byte(1) == 45 then return text:find "^%-%-%-[ \t]*[\r\n]" and 1 end -- as most files do
   local at = text:match "^\239\187\191()" or 1
   at = text:match("^#![^\n]*\n?()", at) or at
   while true do
@@ -154,12 +155,13 @@ end
 
 local function copy(value)
   if type(value) ~= "table" then return value end
+  if value[1] == nil then return json.array {} end
   return table.move(value, 1, #value, 1, json.array {})
 end
 
 local defaults = {}
 for _, key in ipairs(keys.all) do
-  if key.default ~= nil then defaults[#defaults + 1] = key end
+  if key.default ~= nil then defaults[key.name] = key.default end
 end
 
 -- The definition: values as they were read, defaults, and the prompt.
@@ -167,8 +169,8 @@ local function build(values, file, text, at, body_line)
   local first = text:match("^\n*()", at)
   local def = { file = file }
   for name, value in pairs(values) do def[name] = value end
-  for _, key in ipairs(defaults) do
-    if def[key.name] == nil then def[key.name] = copy(key.default) end
+  for name, value in pairs(defaults) do
+    if def[name] == nil then def[name] = copy(value) end
   end
   def.name = def.name or file_name(file):gsub("[^%w_-]", "_")
   def.display_name = def.display_name or def.name

@@ -1,6 +1,12 @@
 --- Arguments of public functions: what is wrong with one is raised with the line of the script, whatever of ours stands between.
 ---
----     arguments("patterns.router.run", 2, "table", targets)    bad argument #2 to 'patterns.router.run' (table expected, got nil)
+---     arguments.check("patterns.router.run", 2, "table", targets)    bad argument #2 to 'patterns.router.run' (table expected, got nil)
+---
+---     local check = arguments.of("fence.wrap", "string", "string", "string")    all arguments of a function, in one call
+---     check(kind, label, text)
+local core = require "hocket.internal.core.arguments"
+
+local arguments = {}
 
 -- Kinds of tables, by a field that each has, and what people call them.
 local objects = { agent = { "name", "an agent" }, step = { "op", "an agent at work" }, state = { "count_tasks", "the state of a plan" } }
@@ -44,7 +50,7 @@ end
 ---@param wanted string
 ---@param value any
 ---@param words? string What is expected, where the kinds alone do not say it.
-return function(name, n, wanted, value, words)
+local function check(name, n, wanted, value, words)
   local kind = type(value)
   if kind == wanted then return end
   local fits = (known[wanted] or read(wanted))[kind]
@@ -52,3 +58,19 @@ return function(name, n, wanted, value, words)
   if fits and (kind == "table" and has_one(value, fits) or kind == "number" and math.type(value) == fits) then return end
   fail(name, n, wanted, value, words)
 end
+arguments.check = check
+
+--- The check of all arguments of a function that each call of an agent passes.
+---@param name string The function, as scripts know it.
+---@param ... string What is wanted of each argument.
+---@return fun(...: any) check Of the arguments.
+function arguments.of(name, ...)
+  local kinds = { ... }
+  for i, wanted in ipairs(kinds) do kinds[i] = known[wanted] or read(wanted) end
+  return core.of(check, name, kinds, ...)
+end
+
+--- What `known` has, by name, for the options of a table and of those behind it: bits, in one number; `unknown` for the others.
+arguments.bits = core.bits
+
+return arguments

@@ -24,16 +24,15 @@ effects.here = kept.here
 
 --- What the running code of a tool or a step shares with everything that it starts; nil: the code is the run's, or no run is kept.
 ---@return {fiber: hocket.Fiber, run: hocket.Run, things: table[]}?
-function effects.within()
-  local context = fiber.context()
-  return type(context) == "table" and context.within or nil
-end
+effects.within = fiber.within
 
 --- The table of the run that is kept whose code runs, or the code of its tool or step; nil: none.
 ---@return table?
 function effects.around()
-  local within = effects.within()
-  return kept.here() or within and within.run.here or nil
+  local here = kept.here()
+  if here then return here end
+  local within = fiber.within()
+  return within and within.run.here or nil
 end
 
 -- Reports the boards and documents that it made, also when it raises or is cancelled.

@@ -155,10 +155,10 @@ local function since_it_began()
 end
 
 --- Layers that bind a run that went on under another operator's word: a list that is never changed; nil: none do.
----@param here? table The run (effects.here), for who is outside of it.
+---@param here? table|false The run (effects.here), for who is outside of it; false: none is kept.
 ---@return table[]?
 function policy.bound(here)
-  here = here or effects.around()
+  if here == nil then here = effects.around() end
   if not here then return since_it_began() end
   return here.policy and here.policy.bound
 end
@@ -251,16 +251,16 @@ function policy.cuts(here)
 end
 
 --- Those of operator and run that hold since then, in the place of others; nil: it was never so.
----@param here? table
+---@param here? table|false
 ---@return hocket.PolicyLayer[]?
 function policy.people(here)
-  here = here or effects.around()
+  if here == nil then here = effects.around() end
   return here and here.policy and here.policy.people
 end
 
 --- Layers that somebody began with, as they hold now.
 ---@param layers hocket.PolicyLayer[]
----@param here? table
+---@param here? table|false
 ---@return hocket.PolicyLayer[]
 function policy.now(layers, here)
   local people = policy.people(here)

@@ -1,5 +1,5 @@
 --- A run: one journal, and what belongs to it: boards, documents, usage, operations.
-local arguments = require "hocket.internal.base.arguments"
+local arguments = require("hocket.internal.base.arguments").check
 local account = require "hocket.internal.models.account"
 local budget_wait = require "hocket.internal.base.lazy" "hocket.internal.run.budget_wait"
 local caught = require "hocket.internal.base.caught"

@@ -5,6 +5,7 @@
 ---     team: FOLDER in the file     else `agents` beside the file, or one folder up     else the agents that come with hocket
 local agents = require "hocket.agent"
 local orchestrate = require "hocket.orchestrate"
+local may_be = require "hocket.internal.runner.plan_name"
 local plan = require "hocket.patterns.plan"
 local problem = require "hocket.internal.agents.problem"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
@@ -13,13 +14,6 @@ local tool = require "hocket.tool"
 local workflow_file = require "hocket.internal.agents.workflow_file"
 
 local plan_target = {}
-
---- Whether a path can be a plan's: what its text says decides.
----@param path string
----@return boolean
-function plan_target.may_be(path)
-  return path:find "%.md$" ~= nil or path:find "%.ya?ml$" ~= nil
-end
 
 --- The folder of a plan's agents; nil: the built-in ones.
 ---@param path string Of the plan's file.
@@ -38,7 +32,7 @@ end
 ---@param path string
 ---@return string?
 function plan_target.text(path)
-  local text = plan_target.may_be(path) and sources.read(path, 1 << 20)
+  local text = may_be(path) and sources.read(path, 1 << 20)
   return text and plan.is_file(text) and text or nil
 end
 

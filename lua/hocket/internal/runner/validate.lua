@@ -7,6 +7,7 @@ local find = require "hocket.internal.agents.find"
 local graph = require "hocket.internal.agents.graph"
 local hooks_check = require "hocket.internal.base.lazy" "hocket.internal.runner.hooks.check"
 local hooks_place = require "hocket.internal.runner.hooks.place"
+local may_be_plan = require "hocket.internal.runner.plan_name"
 local plan_target = require "hocket.internal.base.lazy" "hocket.internal.runner.plan_target"
 local problem = require "hocket.internal.agents.problem"
 local project = require "hocket.internal.agents.project"
@@ -248,8 +249,12 @@ end
 -- The scripts of a folder, and what may be plans, wherever in it they are.
 local function files_of(path)
   local scripts, others = {}, {}
-  local function wanted(file) return script.is(file) or plan_target.may_be(file) end
-  for _, file in ipairs(tree.files(path, wanted) or {}) do table.insert(script.is(file) and scripts or others, file) end
+  local function wanted(file)
+    local list = script.is(file) and scripts or may_be_plan(file) and others
+    if list then list[#list + 1] = file end
+    return list
+  end
+  if not tree.files(path, wanted) then return {}, {} end
   return scripts, others
 end
 

@@ -108,7 +108,7 @@ function scope.permissions(step, tools, free, known)
     layers = step.rules, labels = scope.labels(step), ask = ask_approval,
     named = function(address) return egress.is_named(step.run, address) end,
     protect = function() return effects.value("protected", {}, places_of, step) end,
-    mode = function(one) return step.run.options.mode and plan_mode.forbids(step.run, one, free) end,
+    mode = function(one) return step.run.options.mode and plan_mode.forbids(step.run, one, free) end, modes = step.run.options,
   }, known)
 end
 

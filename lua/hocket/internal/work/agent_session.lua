@@ -5,7 +5,6 @@ local core = require "hocket.internal.core.llm"
 local agents = require "hocket.agent"
 local scope = require "hocket.internal.session.scope"
 local edition = require "hocket.internal.base.edition"
-local facts_of = require "hocket.internal.agents.facts"
 local known_server = require "hocket.internal.base.lazy" "hocket.internal.models.known_server"
 local toolset = require "hocket.internal.session.toolset"
 local lazy = require "hocket.internal.base.lazy"
@@ -59,7 +58,7 @@ local function find_model(step)
   local chosen = options.models and options.models[def.name] or options.model or opts.override_model or def.model
   local wishes = not chosen and def.theirs and def.theirs.wished
   local err
-  if opts.fork and not chosen then return fork.model(step) end
+  if not step.plain and opts.fork and not chosen then return fork.model(step) end
   chosen = chosen or opts.model
   if not chosen then
     chosen, err = default_model(run)
@@ -80,6 +79,7 @@ end
 -- A run that workers do is not over because this one has no key: it is given back. Nor is one that was resumed without.
 local function choose_model(step)
   local found, err = find_model(step)
+  if found and not kept.here() then return found end
   local lacks = not found and (err.code == "auth" or err.lacks)
   if lacks then kept.lack(err.message) end
   if not kept.here() or not (kept.is_next "lack" or lacks and not kept.is_replay()) then return found, err end
@@ -221,8 +221,8 @@ local function watch_of(step)
 end
 
 -- The conversation that it continues with: the caller's, or its own one in the caller's memory.
-local function history_for(def, opts)
-  local history, memory = opts.history, opts.memory
+local function history_for(def, opts, plain)
+  local history, memory = not plain and opts.history or nil, opts.memory
   if history or not memory then return history or core.history() end
   memory[def] = memory[def] or core.history()
   return memory[def]
@@ -325,10 +325,10 @@ end
 local function new_spec(step, mine, on_delta)
   local options = step.run.options
   return setmetatable({
-    seed = options.seed_models and facts_of(step.def).spec.seed == nil and options.seed or nil,
+    seed = options.seed_models and step.facts.spec.seed == nil and options.seed or nil,
     context = context_of(step), system = step.def.prompt, on_delta = on_delta, schema = mine.schema, schema_name = mine.schema_name, retries = options.retries,
     before_turn = false, before_answer = false, read_reasoning = false, stop_when = false, ends_when = false, choose = false, formatted = false, -- hooks, and what a promise adds
-  }, facts_of(step.def).spec)
+  }, step.facts.spec)
 end
 
 local no_tools = toolset.of {}
@@ -387,7 +387,7 @@ local function specify(step, mine, on_delta, env, entry, extra, emit)
   local def, spec = step.def, new_spec(step, mine, on_delta)
   add_hooks(spec, env, extra.hooks)
   if spec.choose then free_choice(step, spec) end
-  if facts_of(def).has_places then
+  if step.facts.has_places then
     local err
     spec.system, err = system_prompt(step, entry and entry.tools or nothing)
     if not spec.system then return nil, err end
@@ -442,15 +442,15 @@ local function misfit(step, tools)
 end
 
 local function prepare(step, extra)
-  local run, def, opts, facts = step.run, step.def, step.opts, facts_of(step.def)
-  local mine = step:is_last() and opts or nothing
-  local history, env = opts.fork and fork.history(step) or history_for(def, opts), false
+  local run, def, opts, facts, plain = step.run, step.def, step.opts, step.facts, step.plain
+  local mine = not plain and step:is_last() and opts or nothing
+  local history, env = not plain and opts.fork and fork.history(step) or history_for(def, opts, plain), false
   local closing = step:closing()
   local free, entry = patterns_tools(closing, extra.pattern_tools), false
-  local goal = mine.check or def["until"]
+  local goal = not plain and (mine.check or def["until"])
   local plans = run.options.mode and plan_mode.is_on(run)
   if plans then free = plan_mode.with_tool(step, free) end
-  if facts.has_tools or opts.extra_tools or opts.tools or #free > 0 or extra.hooks or goal then
+  if facts.has_tools or not plain and (opts.extra_tools or opts.tools) or #free > 0 or extra.hooks or goal then
     env, entry = equip(step, facts, free, closing and extra.pattern_tools, extra.picture)
     if not env then return nil, entry end
     if goal then
@@ -461,52 +461,53 @@ local function prepare(step, extra)
   end
   local emit = emitter(step, env)
   if extra.form then mine = setmetatable(extra.form, { __index = mine }) end
-  local on_delta = mine.on_delta or not opts.about_held and run:delta_sink(def.name, step.op, (def.output or mine.schema) and true)
+  local on_delta = mine.on_delta or run.options.deltas and not opts.about_held and run:delta_sink(def.name, step.op, (def.output or mine.schema) and true)
   local held = on_delta and step:holder()
   if held then on_delta = held:behind(on_delta) end
   local served = false
-  if def.server_tools then
+  if not plain and def.server_tools then
     entry = entry or scope.permissions(step, nothing, nothing)
     served = server_tools_of(step, entry)
   end
-  local known = not (facts.has_places or def.output or mine.schema or on_delta or opts.context or def.server_tools or env and env.notes) and alike(step, entry)
-  local is_alike = known and not extra.hooks and not extra.framed and not (env and env.watched) and not opts.fork
+  local known = not (facts.has_places or on_delta or mine.schema or env and env.notes or not plain and (def.output or opts.context or def.server_tools)) and alike(step, entry)
+  local is_alike = known and not extra.hooks and not extra.framed and not (env and env.watched) and (plain or not opts.fork)
   local spec, kept = known and known.spec, nil
   if not is_alike then
     spec, kept = specify(step, mine, on_delta, env, entry, extra, emit)
     if not spec then return nil, kept end
     if def.server_tools then spec.server_tools = served end
   end
-  local wrong = def.tool_choice and misfit(step, entry and entry.tools or nothing)
+  local wrong = not plain and def.tool_choice and misfit(step, entry and entry.tools or nothing)
   if wrong then return nil, wrong end
   local chosen, err = nothing, nil
-  if not opts.verify then chosen, err = choose_model(step) end -- a check alone asks no model
+  if plain or not opts.verify then chosen, err = choose_model(step) end -- a check alone asks no model
   if not chosen then return nil, err end
-  if opts.fork then
+  if not plain and opts.fork then
     entry = entry or scope.permissions(step, nothing, nothing)
     if step.forked then step.forked = (facts.has_places and system_prompt(step, entry.tools) or def.prompt) .. (env and env.notes or "") end
     spec, known = fork.spec(step, spec)
   end
-  if spec.schema and not is_alike then bound_answer(step, spec, chosen) end
+  if not is_alike and spec.schema then bound_answer(step, spec, chosen) end
   step.history = history
   step.used = entry or nil
   if step.labels then step.labels:keep(history) end
   local made = session.of {
     history = history, emit = emit, tell = step.writer, tools = nothing, model = chosen, spec = spec, request = known and known.request,
-    permissions = entry, context = env, watch = watch_of(step), on_call = env and opts.trigger and function(call, i) step.job:progress(call:preview(i)) end,
-    declared = opts.fork and step.fork.tools, counted = true, listener = step, max_turns = extra.turns or run.options.max_turns,
-  }
+    permissions = entry or nil, context = env or nil, watch = watch_of(step), counted = true, listener = step, max_turns = extra.turns or run.options.max_turns, turns = 0, tool_calls = 0,
+  } -- at most 16: one more would cost each session twice as much
+  if env and opts.trigger then made.on_call = function(call, i) step.job:progress(call:preview(i)) end end
+  if not plain and opts.fork then made.declared = step.fork.tools end
   if step.checking then step.checking.session = made end
   step.live = made
-  if opts.findings and not run.hooks then made.findings = opts.only_reads and opts.findings:reader() or opts.findings:user() end
+  if not plain and opts.findings and not run.hooks then made.findings = opts.only_reads and opts.findings:reader() or opts.findings:user() end
   return made, kept, is_alike
 end
 
 -- Its session. An agent that is asked again in one conversation (orchestrate.again) gets its former session, if
 -- that is alike. It is alike if nothing in it was made for one answer, and its tools and settings are unchanged.
 local function session_for(step, extra)
-  local one, known = step.session, alike_of(step)[step.def]
-  if one and not extra and one.request == known.request then
+  local one = step.session
+  if one and not extra and one.request == alike_of(step)[step.def].request then
     one:renew(step.writer)
     one.watch = watch_of(step)
     if step.run.sessions then step.run.sessions[step.op] = one end
@@ -534,7 +535,7 @@ function agent_session.answer(step, input, extra)
     input = fork.input(step, input, step.forked, one)
     step.forked = nil
   end
-  if step.opts.material and one.findings and step:is_last() then input = one.findings:put_before(one, step.opts.material, input, tool_calls.look) end
+  if not step.plain and step.opts.material and one.findings and step:is_last() then input = one.findings:put_before(one, step.opts.material, input, tool_calls.look) end
   local reply, err = one:send(input, step.opts.files)
   if err and err.model then err.agent = err.agent or step.def.name end
   if step.checking then reply, err = step.checking:settle(reply, err) end

@@ -3,7 +3,6 @@
 local account = require "hocket.internal.models.account"
 local agent_session = require "hocket.internal.work.agent_session"
 local edition = require "hocket.internal.base.edition"
-local facts_of = require "hocket.internal.agents.facts"
 local guards = require "hocket.internal.base.lazy" "hocket.internal.work.guards"
 local json = require "hocket.json"
 local known_server = require "hocket.internal.base.lazy" "hocket.internal.models.known_server"
@@ -15,6 +14,9 @@ local steering = require "hocket.internal.base.lazy" "hocket.internal.run.steeri
 ---@field def hocket.Agent
 ---@field op string
 ---@field input string What it was asked.
+---@field package facts hocket.Facts Of its definition.
+---@field package wraps? boolean Whether its definition or its options may put something around it.
+---@field package plain boolean Whether neither its definition nor its options have anything that few have, beside what is around it.
 ---@field opts table As for orchestrate.call; inner: a pattern asks, and its agent's reply says what all have used.
 ---@field job? hocket.Job Once it has begun, as what follows.
 ---@field package writer? hocket.EventWriter Who writes its events.
@@ -116,7 +118,7 @@ end
 ---@return boolean
 function Step:has_tools()
   local opts = self.opts
-  return (opts.extra_tools or opts.tools or facts_of(self.def).has_tools) and true or false
+  return (opts.extra_tools or opts.tools or self.facts.has_tools) and true or false
 end
 
 --- Lets the agent's own session answer. `extra` is what a pattern adds.
