@@ -2,6 +2,7 @@
  * wait at once; each beside bare SQLite, which writes the same rows into the same table. Entries have
  * 180 bytes. The files are made below TMPDIR: what its disk can do is what is measured. */
 #include "store/sqlite/sqlite.h"
+#include "store/sum.h"
 
 #include <sqlite3.h>
 #include <stdio.h>
@@ -206,6 +207,22 @@ static struct cost unawaited(int n)
     return c;
 }
 
+/* Nanoseconds of CPU for each. */
+static double sums(int n)
+{
+    struct hocket__store_entry e = { .kind = 1,
+        .name = HOCKET__STR("model"),
+        .digest = HOCKET__STR("0123456789abcdef"),
+        .value = hocket__cstr(value) };
+    uint64_t all = 0;
+    double cpu = seconds(CLOCK_THREAD_CPUTIME_ID);
+    for (e.n = 1; e.n <= (uint64_t) n; e.n++)
+        all += (uint64_t) hocket__store_sum_entry(&e);
+    cpu = seconds(CLOCK_THREAD_CPUTIME_ID) - cpu;
+    must(all != 0, "summing");
+    return cpu / n * 1e9;
+}
+
 int main(void)
 {
     const char *tmp = getenv("TMPDIR");
@@ -224,6 +241,7 @@ int main(void)
            "of it "
            "on the loop\n",
         bare(ROWS * 10, 1000, "NORMAL"), c.wall, c.all, c.loop);
+    printf("the sum of an entry: %.1f ns\n", sums(ROWS * 10));
     remove_files();
     rmdir(dir);
     return 0;

@@ -1,5 +1,6 @@
 -- What is measured. Every case returns rows: what, the floor's figure, hocket's, the value that is
 -- judged (a ratio or a figure), its limit and, where there is one, the stricter goal.
+local durable = require "durable"
 local measure = require "measure"
 
 local cases = {}
@@ -707,6 +708,9 @@ cases.list = {
   { name = "queue", run = queue },
   { name = "kept", run = kept },
   { name = "drawn", run = drawn },
+  { name = "forks", run = durable.forks },
+  { name = "effects", run = durable.effects },
+  { name = "waiting", run = durable.waiting },
   { name = "saves", run = saves },
   { name = "programs", run = programs },
   { name = "endless", run = endless },

@@ -172,6 +172,11 @@ local meaning = [[
 - **limited for all processes**, **a project's day**: in a file both times. A provider's limits are reserved for many calls
   at once. Each call counts towards the project's day, before and after it, once for each kind of limit. Other work ran on
   the machine during this measurement.
+- **the travel team, forked**: how many of its model calls `hocket fork --latest` makes again. `cli/fork_latest` tests the same with every
+  example and pattern.
+- **40,000 steps**: `hocket.step` whose function does nothing, with and without a store. **The checksum of an entry**: each row of a run has
+  such a sum. `store/flips` alters 1,000 bits of a store, and finds each one or reads the same values.
+- **a durable conversation that waits**: `hocket chat` at its prompt. It looks once a second whether another process has written to its run.
 - **200th turn to the 2nd**: CPU beyond the floor's time for the same bytes.
 - **10,000 streams**: in one process, with the transport alone and with an agent for each. The floor is one multi handle, like
   most clients. A third row counts the streams that the server has at once; it shows whether all had begun
