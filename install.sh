@@ -238,4 +238,9 @@ case :$PATH: in
 *:"$prefix/bin":*) ;;
 *) say "$prefix/bin is not in PATH: add it, or run $prefix/bin/hocket" ;;
 esac
+shell=${SHELL:-}
+case ${shell##*/}:$prefix in
+zsh:/usr | zsh:/usr/local) ;; # zsh looks there itself; bash and fish find theirs everywhere
+zsh:*) [ ! -d "$prefix/share/zsh/site-functions" ] || say "for completions of zsh, write before compinit in ~/.zshrc: fpath+=('$prefix/share/zsh/site-functions')" ;;
+esac
 say "to begin with: hocket new trip && hocket run trip \"Plan a picnic\"; to remove it: sh install.sh --remove --prefix $prefix"

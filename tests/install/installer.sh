@@ -16,7 +16,7 @@ fail() {
     [ ! -f said ] || sed 's/^/  said: /' said >&2
     exit 1
 }
-install() { sh "$source/install.sh" "$@" >said 2>&1; }
+install() { SHELL=${SHELL_OF_PERSON:-/bin/bash} sh "$source/install.sh" "$@" >said 2>&1; }
 refuses() { # TEXT ARGUMENT…: it says so, and the prefix is as it was
     text=$1
     shift
@@ -61,6 +61,7 @@ install --from one --key public.pem --prefix prefix || fail "it does not install
 runs "$version" "after installing"
 grep -q "installed $version" said || fail "it does not say what it did"
 prefix/bin/hocket run --model sim --quiet --store off assistant Hello >answer || fail "the program does not run"
+grep -q fpath said && fail "it talks of zsh to a person with another shell"
 for file in man/man1/hocket-run.1 man/man5/hocket-agent.5 bash-completion/completions/hocket zsh/site-functions/_hocket; do
     [ -s "prefix/share/$file" ] || fail "share/$file is not installed"
 done
@@ -77,7 +78,8 @@ if command -v systemctl >/dev/null; then # what is enabled survives upgrades
     [ "$(readlink root/etc/systemd/system/multi-user.target.wants/hocket-work.service)" = /usr/local/lib/systemd/system/hocket-work.service ] ||
         fail "what is enabled leads elsewhere"
 fi
-install --from one --key public.pem --prefix prefix && grep -q 'installed in .* already' said || fail "a second time is no upgrade"
+SHELL_OF_PERSON=/bin/zsh install --from one --key public.pem --prefix prefix && grep -q 'installed in .* already' said || fail "a second time is no upgrade"
+grep -qF "fpath+=('$tmp/prefix/share/zsh/site-functions')" said || fail "it does not say where zsh finds completions"
 
 # ---- What is refused, and changes nothing -------------------------------------------------
 find prefix | LC_ALL=C sort >before
