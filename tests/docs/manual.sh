@@ -62,7 +62,7 @@ for page in "$manual"/man/*; do
         { cat "$tmp/said" >&2; fail "groff warns of $page"; }
     ! command -v mandoc >/dev/null || mandoc -Tlint -Wwarning "$page" >&2 || fail "mandoc warns of $page"
     if command -v man >/dev/null; then
-        MANPAGER=cat man -l "$page" >"$tmp/shown" 2>"$tmp/said" && [ ! -s "$tmp/said" ] && grep -q '^NAME' "$tmp/shown" ||
+        LC_ALL=C MANPAGER=cat man -l "$page" >"$tmp/shown" 2>"$tmp/said" && [ ! -s "$tmp/said" ] && grep -q '^NAME' "$tmp/shown" ||
             { cat "$tmp/said" >&2; fail "man does not show $page"; }
     fi
 done

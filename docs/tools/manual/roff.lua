@@ -6,7 +6,7 @@ local written = { ["\\"] = "\\e", ["-"] = "\\-", ["'"] = "\\(aq", ["`"] = "\\(ga
 --- A text without macros in it; what can be copied stays what it is.
 ---@param text string
 function roff.escape(text)
-  text = text:gsub("[\\'`^~\"-]", written)
+  text = text:gsub("…", "..."):gsub("[\\'`^~\"-]", written) -- a terminal of ASCII has no ellipsis
   text = text:gsub("[\xC2-\xF4][\x80-\xBF]+", function(c) return ("\\[u%04X]"):format(utf8.codepoint(c)) end)
   return (text:gsub("^%.", "\\&."):gsub("\n%.", "\n\\&."))
 end
