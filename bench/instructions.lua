@@ -3,6 +3,7 @@
 -- do not. Counted are our objects and Lua's, which runs our scripts; libc, libcurl, SQLite and the kernel are not.
 --
 --   bench/instructions.lua [--base COMMIT] [--only ROW]
+--   bench/instructions.lua --at COMMIT [--only ROW]       only the numbers of that commit, as bench/bisect.sh asks for them
 --
 -- The base is the newest commit older than four hours. A row may rise by 3 %; more needs a commit since the base with
 -- a line "Slower: ROW: REASON" in its message. Without valgrind, or without such a commit, nothing is measured.
@@ -196,17 +197,25 @@ local function report(before, after, excuses)
   return failed
 end
 
+-- The numbers of one commit, a line for each row.
+local function show(seen)
+  for _, row in ipairs(rows) do
+    if seen[row[1]] then print(("%s %.0f"):format(row[1], seen[row[1]])) end
+  end
+  return 0
+end
+
 -- ---- main --------------------------------------------------------------------------------------
 
 local options = {}
 for i = 1, #arg, 2 do options[arg[i]] = arg[i + 1] end
 for name in pairs(options) do
-  if name ~= "--base" and name ~= "--only" then error("instructions: unknown option " .. name, 0) end
+  if name ~= "--base" and name ~= "--only" and name ~= "--at" then error("instructions: unknown option " .. name, 0) end
 end
 
 local function main()
   if not os.execute "command -v valgrind >/dev/null" then return print "instructions: skipped: valgrind is not installed" end
-  local base = options["--base"] or (output(("git -C %s rev-list -1 --before='4 hours ago' HEAD 2>/dev/null"):format(quote(root))))
+  local base = options["--at"] or options["--base"] or (output(("git -C %s rev-list -1 --before='4 hours ago' HEAD 2>/dev/null"):format(quote(root))))
   if base == "" then return print "instructions: skipped: no commit is older than four hours" end
   bed.tmp = output "mktemp -d"
   must(("mkdir -p %s/agents"):format(bed.tmp))
@@ -214,6 +223,7 @@ local function main()
   local mock = output(("%s/bench/bench_mock >%s/port & echo $!"):format(quote(head), bed.tmp))
   repeat bed.port = tonumber((output(("head -1 %s/port"):format(bed.tmp)))) until bed.port
   local ok, result = pcall(function()
+    if options["--at"] then return show(measure(beside.build(root, base, "hocket bench_chunks bench_reload"), options["--only"])) end
     local before = measure(beside.build(root, base, "hocket bench_chunks bench_reload"), options["--only"])
     local after = measure(head, options["--only"])
     print(("instructions of one unit: base %s, head, ratio"):format(output(("git -C %s rev-parse --short %s"):format(quote(root), base))))

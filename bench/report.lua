@@ -112,6 +112,8 @@ judged number: a ratio `×` of the two, or the figure itself. **limit** must hol
   tree's time relative to the commit's.
 - `./dev instructions` counts instructions with valgrind, at an older commit and at the current tree. The counts vary by
   less than 1 % between runs, so they show changes that noise hides in times.
+- `bench/bisect.sh ROW GOOD..BAD` finds the commit that made a row of that count dearer. [What agents cost](cost.md) shows 1, 100 and
+  10,000 agents beside other frameworks.
 
 ```text
   bench_measure ──starts──> bench_mock         answers on 127.0.0.1, ready made
