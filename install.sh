@@ -88,6 +88,12 @@ remove_links() { # of a list, those that lead here
     done <"$1"
 }
 
+remove_base() { # and what this script has made and is empty now, the deepest first
+    folders=$( { [ ! -f "$base/folders" ] || cat "$base/folders"; } | LC_ALL=C sort -r)
+    rm -rf "$base"
+    for folder in $folders; do rmdir "$prefix/$folder" 2>/dev/null || :; done
+}
+
 remove_all() {
     if [ -f "$base/links" ]; then
         remove_links "$base/links"
@@ -95,10 +101,7 @@ remove_all() {
         [ -d "$base" ] && [ -z "$(ls -A "$base" | grep -v '^\.staging\.\|^folders$')" ] && [ -n "$(ls -A "$base")" ] ||
             die "there is nothing in $base that this script has installed"
     fi
-    # what this script has made and is empty now, the deepest first
-    folders=$( { [ ! -f "$base/folders" ] || cat "$base/folders"; } | LC_ALL=C sort -r)
-    rm -rf "$base"
-    for folder in $folders; do rmdir "$prefix/$folder" 2>/dev/null || :; done
+    remove_base
     say "removed hocket from $prefix; runs and settings stay (~/.local/state/hocket, ~/.config/hocket)"
 }
 
@@ -130,7 +133,11 @@ mkdir -p "$base"
 staging=$base/.staging.$$ # in the same file system: it is renamed
 rm -rf "$staging"
 mkdir "$staging"
-trap 'rm -rf "$staging"' EXIT
+leave() { # what has installed nothing leaves nothing
+    rm -rf "$staging"
+    case $(ls -A "$base") in '' | folders) remove_base ;; esac
+}
+trap leave EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM

@@ -102,6 +102,8 @@ refuses "was not installed by this script" --from two --key public.pem --prefix 
 [ "$(cat foreign/bin/hocket)" = mine ] || fail "it has replaced a program of somebody else"
 ln -sf "$tmp/not-there" foreign/bin/hocket
 refuses "was not installed by this script" --from two --key public.pem --prefix foreign
+install --from two --key other.pem --prefix never && fail "it installs what another key has signed"
+[ -z "$(find never -mindepth 1)" ] || fail "it has left $(find never -mindepth 1)"
 find prefix | LC_ALL=C sort >after
 cmp -s before after || fail "what was refused has changed $(diff before after)"
 runs "$version" "after what was refused"
