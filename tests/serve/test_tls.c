@@ -58,7 +58,7 @@ static void make(const char *cert_path, const char *key_path, const char *names,
 {
     EVP_PKEY *pkey = EVP_EC_gen("P-256");
     X509 *x = X509_new();
-    X509_NAME *name = X509_get_subject_name(x);
+    X509_NAME *name = X509_NAME_new();
     X509_set_version(x, 2);
     ASN1_INTEGER_set(X509_get_serialNumber(x), 1);
     X509_gmtime_adj(X509_getm_notBefore(x), -86400);
@@ -66,7 +66,9 @@ static void make(const char *cert_path, const char *key_path, const char *names,
     X509_set_pubkey(x, pkey);
     X509_NAME_add_entry_by_txt(
         name, "CN", MBSTRING_ASC, (const unsigned char *) "box.example", -1, -1, 0);
+    X509_set_subject_name(x, name);
     X509_set_issuer_name(x, name);
+    X509_NAME_free(name);
     add_names(x, names);
     assert_true(X509_sign(x, pkey, EVP_sha256()) > 0);
     write_cert(cert_path, x);

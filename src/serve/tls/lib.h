@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 
+#define OPENSSL_SUPPRESS_DEPRECATED /* 4.0 deprecates X509_cmp_current_time; its successor is not in 3.0 */
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
