@@ -9,8 +9,10 @@
 --- first, and keeps what it has loaded to itself.
 local caught = require "hocket.internal.base.caught"
 local fiber = require "hocket.internal.core.fiber"
+local hooks_place = require "hocket.internal.runner.hooks.place"
 local kept = require "hocket.internal.core.kept"
 local problems = require "hocket.internal.agents.problem"
+local project_hooks = require "hocket.internal.base.lazy" "hocket.internal.runner.hooks.load"
 local process = require "hocket.process"
 local validate = require "hocket.internal.runner.validate"
 local references = require "hocket.internal.live.references"
@@ -164,6 +166,17 @@ local function own_require(self, from)
   end
 end
 
+-- The globals of scripts in other folders than its own, made once for each.
+local function envs_of(self)
+  local envs = {}
+  return function(folder)
+    local rel = self.view:inside(folder .. "/hooks.lua")
+    local from = rel and rel:match "^(.*/)[^/]*$" or ""
+    envs[from] = envs[from] or setmetatable({ require = own_require(self, from) }, { __index = self.env })
+    return envs[from]
+  end
+end
+
 -- ---- Loading --------------------------------------------------------------------------------------------
 
 -- Whatever was raised or returned, as an error with file, line and reason.
@@ -198,6 +211,19 @@ local function check_gone(self, file, name)
     message = ("%s:%d: the module '%s' is gone, and may be required here: its file was %s"):format(self.view:shown(rel), line, name, self.view:shown(file)) }, 0)
 end
 
+-- Runs of the last generation have loaded the hooks of their project: those of this one have to load, too.
+local function take_over_hooks(self, dir)
+  local path, folder = hooks_place(dir)
+  if not path then return end
+  local env = self.env_of(folder)
+  local chunk, wrong = env.loadfile(path, nil, env)
+  if not chunk then error(wrong, 0) end
+  local ok, value = in_time(self, path, chunk)
+  if not ok then error(value, 0) end
+  local by_point, misfit = project_hooks.read(path, sources.read(path) or "", value)
+  if not by_point then error(misfit, 0) end
+end
+
 -- The modules that the last generation has loaded are in use: this one has to be able to take over.
 -- A module that has `on_reload` is given the `state` of the one before it.
 local function take_over(self, before)
@@ -215,6 +241,10 @@ local function take_over(self, before)
       if not ok then error(wrong, 0) end
     end
   end
+  for dir in pairs(before.hooked) do
+    self.hooked[dir] = true
+    take_over_hooks(self, dir)
+  end
 end
 
 ---@class hocket.Generation
@@ -229,6 +259,8 @@ end
 ---@field package targets table<string, table> Below its directory, by path: the ones that were asked for.
 ---@field package require fun(name: string): any
 ---@field package env table The globals of its scripts.
+---@field env_of fun(folder: string): table Those of the hooks in a folder, whose modules are beside them.
+---@field hooked table<string, true> Folders of targets whose runs have loaded hooks.
 
 local function build(self, before)
   check_state(self, before)
@@ -251,9 +283,10 @@ end
 ---@return hocket.Generation? made Without a number yet.
 ---@return {code: string, message: string, file?: string, line?: integer}? problem
 function generation.load(path, view, before, here)
-  local self = { path = path, here = here, hash = view.hash, view = view, modules = {}, targets = {}, teams = {} }
+  local self = { path = path, here = here, hash = view.hash, view = view, modules = {}, targets = {}, teams = {}, hooked = {} }
   self.require = own_require(self, "")
   self.env = setmetatable(own_globals(self), { __index = _G })
+  self.env_of = envs_of(self)
   local ok, made = pcall(sources.within, view, build, self, before)
   if ok then return made end
   if fiber.cancelled() then error(made, 0) end

@@ -1,4 +1,5 @@
 --- What the files of a directory say now: looks, and reads what has changed.
+local beyond = require "hocket.internal.live.beyond"
 local fiber = require "hocket.internal.core.fiber"
 local script = require "hocket.internal.base.script"
 local scans = require "hocket.internal.core.scan"
@@ -48,9 +49,11 @@ function Stage:look()
   local closing <close> = setmetatable({}, { __close = function() leave(self) end })
   local some, err = self.scan:look()
   if some == nil then return nil, err end
+  local above = beyond.look(self.view.dir, views.absolute, function(path) return self.view:is_below(path) end)
   local hash = self.scan:hash()
+  if hash and above.hash ~= "" then hash = hash .. above.hash end
   if some or (hash or "gone") ~= self.view.hash then
-    self.view = self.view:after(function(n) return self.scan:change(n) end, hash)
+    self.view = self.view:after(function(n) return self.scan:change(n) end, hash, above)
     self.scan:taken()
   end
   return true
@@ -64,7 +67,12 @@ end
 function Stage:places()
   if not enter(self) then return {}, true end
   local closing <close> = setmetatable({}, { __close = function() leave(self) end })
-  return self.scan:dirs(), self.scan:told()
+  local dirs = self.scan:dirs()
+  for abs in pairs(self.view.beyond and self.view.beyond.spelled or {}) do
+    local dir = abs:match "^(.*)/[^/]*$"
+    dirs[#dirs + 1] = dir ~= "" and dir or "/"
+  end
+  return dirs, self.scan:told()
 end
 
 return stage

@@ -12,6 +12,7 @@ local view = {}
 ---@field texts table<string, string> By path below `dir`, as all that follow.
 ---@field errors table<string, hocket.Error> Files that cannot be read.
 ---@field asked table<string, string> The paths below `dir` of paths that were asked for.
+---@field beyond? hocket.Beyond What it has of files above the folder: by their whole paths.
 ---@field hash string Of names and contents.
 local View = {}
 View.__index = View
@@ -63,7 +64,15 @@ function View:inside(path)
     if rel then return rel end
   end
   local abs = view.absolute(path)
-  return below(self.abs, abs) or self.root and below(self.root, abs) or linked(self, abs)
+  return below(self.abs, abs) or self.root and below(self.root, abs) or linked(self, abs) or self.beyond and self.beyond.spelled[abs] and abs or nil
+end
+
+--- Whether a path is in the directory itself.
+---@param path string
+---@return boolean
+function View:is_below(path)
+  local abs = view.absolute(path)
+  return below(self.abs, abs) ~= nil or self.root ~= nil and below(self.root, abs) ~= nil
 end
 
 --- The path that a message shows.
@@ -71,6 +80,7 @@ end
 ---@return string
 function View:shown(rel)
   if rel == "" then return self.dir end
+  if self.beyond and self.beyond.spelled[rel] then return self.beyond.spelled[rel] end
   return (self.dir == "/" and "" or self.dir) .. "/" .. rel
 end
 
@@ -97,6 +107,7 @@ function View:real(rel)
   local root = self.root or self.abs
   if rel == "" then return root end
   if not self:info(rel) then return nil end
+  if rel:sub(1, 1) == "/" then return fs.real(rel) end
   return self.reals[rel] or real_directory(self, rel) or (root == "/" and "" or root) .. "/" .. rel
 end
 
@@ -153,8 +164,9 @@ end
 --- The view after some changes.
 ---@param changes fun(n: integer): string?, string, string?, hocket.Error?, string? The n-th: kind, path, text, error, real.
 ---@param hash? string
+---@param above? hocket.Beyond
 ---@return hocket.View
-function View:after(changes, hash)
+function View:after(changes, hash, above)
   local made = setmetatable({ dir = self.dir, abs = self.abs, root = fs.real(self.abs), hash = hash or "gone", order = self.order,
     names = self.names, below = self.below, texts = copied(self.texts), errors = copied(self.errors), reals = copied(self.reals),
     memos = copied(self.memos), asked = {} }, View)
@@ -172,7 +184,21 @@ function View:after(changes, hash)
     made.names, made.below = directories(made.order)
   end
   if not hash then made.names = {} end
+  for abs in pairs(self.beyond and self.beyond.texts or {}) do made.texts[abs], made.memos[abs] = nil, nil end
+  for abs, text in pairs(above and above.texts or {}) do made.texts[abs] = text end
+  made.beyond = above
   return made
+end
+
+local nothing = { texts = {}, spelled = {} }
+
+-- The files above the directory that differ.
+local function add_beyond(before, later, list)
+  local had, has = before.beyond or nothing, later.beyond or nothing
+  local changed = {}
+  for abs, text in pairs(had.texts) do changed[abs] = has.texts[abs] ~= text and (has.texts[abs] and "" or "-") .. had.spelled[abs] or nil end
+  for abs in pairs(has.texts) do changed[abs] = not had.texts[abs] and "+" .. has.spelled[abs] or changed[abs] end
+  for _, shown in pairs(changed) do list[#list + 1] = shown end
 end
 
 --- The files that differ, sorted, as they are shown: "+path" new, "-path" gone, "path" changed.
@@ -196,6 +222,7 @@ function View:changes(later)
     if i % 500 == 0 then fiber.rest() end
   end
   add_gone()
+  add_beyond(self, later, list)
   return list
 end
 

@@ -8,16 +8,38 @@ local trust = require "hocket.internal.base.lazy" "hocket.internal.runner.trust"
 
 local project_hooks = {}
 
+-- The line of the word that a misfit is about.
+local function line_of(text, misfit)
+  local word = misfit:match "unknown key '([%w_]+)'" or misfit:match "^([%w_]+):"
+  local at = word and text:find(word, 1, true) or 0
+  local _, breaks = text:sub(1, at):gsub("\n", "")
+  return breaks + 1
+end
+
 local function wrong(path, message)
   return nil, { code = "agent", message = message:find(path, 1, true) and message or ("%s: %s"):format(path, message) }
 end
 
+-- In a run whose files are watched the modules are those of its generation.
 local function run_chunk(run, path, dir)
   local made = run.generation
-  local env = made and made.env or kept_scripts.env(run, dir)
-  local chunk, failed = env.loadfile(path)
+  local env = made and made.env_of(dir) or kept_scripts.env(run, dir)
+  local chunk, failed = env.loadfile(path, nil, env)
   if not chunk then error({ code = "agent", message = failed }, 0) end
   return chunk()
+end
+
+--- The hooks in what a hooks.lua has returned.
+---@param path string
+---@param text string
+---@param value any
+---@return table<string, hocket.Hook[]>? by_point
+---@return hocket.Error? With `file` and `line`.
+function project_hooks.read(path, text, value)
+  local by_point, misfit = hooks.read(value, path)
+  if by_point then return by_point end
+  local line = line_of(text, misfit)
+  return nil, { code = "agent", message = ("%s:%d: %s"):format(path, line, misfit), file = path, line = line }
 end
 
 --- Loads the hooks of a run's project, if it has some.
@@ -35,8 +57,9 @@ function project_hooks.load(run, dir)
   if not admitted then return nil, refused end
   local ok, value = hooks.in_time(hooks.SECONDS, function() return run_chunk(run, path, folder) end)
   if not ok then return wrong(path, value) end
-  local by_point, misfit = hooks.read(value, path)
-  if not by_point then return wrong(path, misfit) end
+  local by_point, misfit = project_hooks.read(path, text, value)
+  if not by_point then return nil, misfit end
+  if run.generation then run.generation.hooked[dir] = true end
   if next(by_point) then hooks.of(run):add(by_point) end
   return true
 end

@@ -24,13 +24,15 @@ end
 
 --- The hooks of the project that a folder belongs to: in it, or above it where it is its folder of agents, workflows or plans.
 ---@param dir string
+---@param has? fun(path: string): boolean Whether there is a file; default: as the run reads files.
 ---@return string? path
 ---@return string? folder
-return function(dir)
-  if is_there(dir .. "/" .. NAME) then return dir .. "/" .. NAME, dir end
+return function(dir, has)
+  has = has or is_there
+  if has(dir .. "/" .. NAME) then return dir .. "/" .. NAME, dir end
   local project = dir:find("%.%w") and project_of(dir)
-  if project and is_there(project .. "/" .. NAME) then return project .. "/" .. NAME, project end
+  if project and has(project .. "/" .. NAME) then return project .. "/" .. NAME, project end
   if not inner[name_of(dir)] then return nil end
   local above = dir:match "^(.+)/[^/.][^/]*/*$" or dir:find "^[^/.][^/]*/*$" and "." or dir .. "/.."
-  if is_there(above .. "/" .. NAME) then return above .. "/" .. NAME, above end
+  if has(above .. "/" .. NAME) then return above .. "/" .. NAME, above end
 end
