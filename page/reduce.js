@@ -16,7 +16,7 @@ export function newState() {
   return {
     at: 0, time: null, began: null, ended: null, message: "", answer: null, error: null, simulated: false, stopped: false, outcome: null,
     agents: [], byOp: new Map(), boards: [], documents: [], jobs: new Map(), open: new Map(), said: new Map(), usage: newUsage(), models: new Map(),
-    notes: [], streams: new Map(), talk: null, turns: 0, types: new Map(),
+    notes: [], streams: new Map(), plan: null, talk: null, turns: 0, types: new Map(),
   };
 }
 
@@ -336,13 +336,48 @@ function planned(state, record, tasks) {
   return byName;
 }
 
+// The one thing that its check has as a value, in words.
+function checkOf(value) {
+  const one = typeof value === "string" ? { command: value } : object(value);
+  if (text(one.command) !== undefined) return "`" + one.command + "` ends with exit code " + whole(one.exit_code, 0);
+  if (text(one.file) !== undefined) return "there is a file " + one.file;
+  if (text(one.function) !== undefined) return one.function + " accepts it";
+  return one.schema !== undefined ? "the answer has the form that is asked for" : undefined;
+}
+
 function startPlan(state, agent, record) {
   const tasks = list(record.tasks).map(object), byName = planned(state, record, tasks);
   for (const one of tasks) {
     const task = byName.get(one.id);
-    if (task) task.needs = list(one.depends_on).map((name) => byName.get(name)?.id ?? name).filter((need) => Number.isInteger(need) || typeof need === "string");
+    if (!task) continue;
+    task.needs = list(one.depends_on).map((name) => byName.get(name)?.id ?? name).filter((need) => Number.isInteger(need) || typeof need === "string");
+    task.expected = text(one.expected);
+    task.check = checkOf(one.check);
   }
-  (agent?.items ?? state.notes).push(record);
+  if (record.type === "plan_started" && record.parent === undefined) planOf(state).made = whole(record.replan, 0) + 1;
+  say(state, agent, record);
+}
+
+// What is known of the run's plan beside its tasks: where it comes from, what it assumes, how it ended.
+const planOf = (state) => (state.plan ??= { made: 0 });
+
+function keepPlan(member) {
+  return (state, agent, record) => {
+    if (record.parent === undefined) planOf(state)[member] = record;
+    say(state, agent, record);
+  };
+}
+
+const MOST_CHECKS = 20;
+
+function checkTask(state, agent, record) {
+  const task = Number.isInteger(record.task_id) ? taskOf(state, record, record.task_id) : undefined;
+  if (task) {
+    task.checks ??= [];
+    if (task.checks.length === MOST_CHECKS) task.checks.shift();
+    task.checks.push({ ok: record.ok === true, reason: text(record.reason) });
+  }
+  say(state, agent, record);
 }
 
 // ---- The run ------------------------------------------------------------------------------------------------------
@@ -447,6 +482,10 @@ const takes = {
   task_split: startPlan,
   task_blocked: blockTask,
   task_unblocked: blockTask,
+  checked: checkTask,
+  draft_found: keepPlan("draft"),
+  answers_remembered: keepPlan("assumed"),
+  plan_finished: keepPlan("ended"),
   question_asked: ask("question"),
   approval_requested: ask("approval"),
   input_requested: ask("input"),

@@ -65,6 +65,9 @@ export function decide(app, open, decision) {
 // A plan is a question whose last words are these: then yes and no are enough.
 const isPlan = (asked) => asked.length > 1 && format.text(asked[asked.length - 1]).startsWith("Go ahead?");
 
+// One that a saved plan is the draft of: another one can be made.
+const isDraft = (asked) => isPlan(asked) && format.text(asked[0]).startsWith("A draft: ");
+
 function question(app, open) {
   const draft = draftOf(open);
   const asked = Array.isArray(open.questions) ? open.questions : [];
@@ -78,6 +81,7 @@ function question(app, open) {
     h("textarea", { rows: 2, value: draft.text, placeholder: plan ? "What to change" : open.kind === "input" ? "Say something" : "Your answer", aria: { label: "Answer" }, oninput: (e) => { draft.text = e.target.value; }, onkeydown: (e) => isSending(e) && submit(e) }),
     h("div.actions", null,
       plan ? [button("Go ahead", () => answer(app, open, "yes", "The plan is approved"), { kind: "primary", disabled: isClosed(open) }), button("Refuse", () => answer(app, open, "no", "The plan is refused"), { kind: "bad", disabled: isClosed(open) })] : null,
+      isDraft(asked) ? button("New plan", () => answer(app, open, "new", "A new plan is made"), { kind: "quiet", disabled: isClosed(open) }) : null,
       h("button.button", { type: "submit", class: plan ? "quiet" : "primary", disabled: isClosed(open) }, plan ? "Ask for changes" : open.kind === "input" ? "Say it" : "Answer", h("kbd", { aria: { hidden: "true" } }, "Ctrl ↵"))));
 }
 

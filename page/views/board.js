@@ -36,13 +36,31 @@ function path(task) {
   return h("span.path", { aria: { label: "tried by" } }, task.path.map((one, i) => [i > 0 ? " → " : null, h("span", { title: one.error }, who(one.agent ?? ""))]));
 }
 
+// What its check says: it holds, it holds now that the task was mended, or it fails.
+function checked(task) {
+  if (!task.check && !task.checks) return null;
+  const last = task.checks?.at(-1), failed = task.checks?.filter((one) => !one.ok).length ?? 0;
+  const words = !last ? "is not made yet" : !last.ok ? `fails: ${format.line(last.reason ?? "", 300)}` : failed > 0 ? `holds, mended after ${failed} failed` : "holds";
+  return h("p.check", { class: !last ? "" : !last.ok ? "bad" : failed > 0 ? "attention-words" : "ok-words", title: task.checks?.map((one) => (one.ok ? "holds" : one.reason ?? "fails")).join("\n") },
+    "check ", words, task.check ? h("span.of", null, ` (${format.line(task.check, 200)})`) : null);
+}
+
+// The same in the tree, where it failed.
+function sign(task) {
+  const last = task.checks?.at(-1);
+  if (!last || !task.checks.some((one) => !one.ok)) return null;
+  return h("b", { class: last.ok ? "attention-words" : "bad" }, last.ok ? " mended" : " check fails");
+}
+
 function card(app, board, task, below) {
   const until = task.ended ?? app.session.now;
   return h("article.card.task", { key: `${board.number}.${task.id}`, class: (task.agent ? hue(task.agent) : "") + " is-" + task.status, tabindex: 0 },
     h("header", null, h("span.task-id", null, "#" + task.id), attempts(task), !["pending", "running", "done"].includes(task.status) ? chip(task.status) : null, h("span.grow", null), task.began !== null ? h("span.of", null, format.span(until - task.began)) : null),
     h("p.task-text", null, task.status === "running" && task.doing ? task.doing : task.text),
     task.status === "running" && task.doing ? h("p.about", null, task.text) : null,
+    task.expected ? h("p.about", null, "expected: " + format.line(task.expected, 300)) : null,
     needs(task, board),
+    checked(task),
     links(task, board, below),
     task.blocked ? h("p.attention-words", null, `is blocked: ${format.line(task.blocked.what, 300)} (it needs: ${format.line(task.blocked.needs, 300)})`) : null,
     task.error ? h("p.bad", null, format.line(task.error, 300)) : null,
@@ -55,7 +73,7 @@ const signs = { done: "✓", running: "▸", pending: "·", failed: "✗" };
 function branch(board, below, task, depth) {
   const inner = depth < 20 ? below.get(task.id) ?? [] : [];
   return h("li", { key: task.id, role: "treeitem", class: "is-" + task.status, aria: { level: depth + 1 } },
-    h("span.sign", { title: task.status }, signs[task.status] ?? "–"), ` #${task.id} ${format.line(task.text, 120)} `, path(task), task.blocked ? h("b.attention-words", null, " is blocked") : null,
+    h("span.sign", { title: task.status }, signs[task.status] ?? "–"), ` #${task.id} ${format.line(task.text, 120)} `, path(task), task.blocked ? h("b.attention-words", null, " is blocked") : null, sign(task),
     inner.length > 0 ? h("ul", { role: "group" }, inner.map((one) => branch(board, below, one, depth + 1))) : null);
 }
 

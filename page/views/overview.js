@@ -52,12 +52,24 @@ function progress(state) {
     h("span.of", null, `${done} of ${tasks.length} tasks`));
 }
 
+// Where the plan comes from, what it assumes, and how it ended. The tasks stand on the board.
+function plan(app, state) {
+  if (!state.plan) return null;
+  const { draft, assumed, ended, made } = state.plan, answers = Array.isArray(assumed?.answers) ? assumed.answers : [];
+  const tasks = Array.isArray(ended?.tasks) ? ended.tasks : [], done = tasks.filter((one) => one?.status === "completed").length;
+  return h("section.card.plan", null, h("header", null, h("h2", null, "Plan"), draft?.same === true && made === 0 ? h("span.tag.attention", null, "draft") : null, ended ? chip(ended.finish === "stop" ? "done" : format.text(ended.finish)) : null,
+    h("span.grow", null), made > 0 ? h("a", { href: address("run", app.session.id, "board") }, "the board") : null),
+    draft ? h("p", null, draft.same === true ? "Offered as a draft: the saved plan " : "The planner read the saved plan ", h("b", null, format.text(draft.name)), " ", h("code", null, format.text(draft.path))) : null,
+    answers.length > 0 ? h("div", null, "Assumed from earlier answers:", h("ul", null, answers.slice(0, 20).map((one) => h("li", null, `${format.text(one?.question)} `, h("b", null, format.text(one?.answer)))))) : null,
+    ended ? h("p", null, `${done} of ${tasks.length} tasks are done${made > 1 ? `, planned ${made} times` : ""}`) : null);
+}
+
 export function overview(app) {
   const { state } = app.session;
   const shown = byInterest(state.agents).slice(0, MOST_CARDS);
   return h("div.overview", null,
     h("section.card.request", null, h("h2", null, "Request"), markdown(state.message)),
-    waits(app), progress(state), answer(state),
+    waits(app), plan(app, state), progress(state), answer(state),
     shown.length > 0 ? h("section.agent-cards", { aria: { label: "Agents" } }, shown.map((agent) => card(app, agent))) : empty("No agent has begun yet"),
     state.agents.length > MOST_CARDS ? h("p.note", null, `${state.agents.length - MOST_CARDS} more: `, h("a", { href: address("run", app.session.id, "tree") }, "all in the tree")) : null);
 }

@@ -79,6 +79,8 @@ function change(record) {
   return record.change !== null && typeof record.change === "object" && record.change.diff ? unified(record.change.diff) : null;
 }
 
+const remembered = (record) => (Array.isArray(record.answers) ? record.answers : []).slice(0, 20);
+
 const shows = {
   agent_started: (app, agent, record) => bubble("told", ["to ", who(agent.name, agentName(agent)), record.trigger ? h("span.of", null, format.words(record.trigger)) : null], markdown(text(record.message))),
   agent_message: (app, agent, record) => bubble("said", who(agent.name, agentName(agent)), markdown(text(record.content))),
@@ -107,6 +109,9 @@ const shows = {
   task_split: (app, agent, record) => bubble("done", `splits ${text(record.id)}`, h("ul", null, (Array.isArray(record.tasks) ? record.tasks : []).slice(0, 100).map((one) => h("li", null, `${text(one?.id)}: ${text(one?.description)}`, one?.specialist ? [" ", who(text(one.specialist))] : null)))),
   task_blocked: (app, agent, record) => note(record, h("b.attention-words", null, "is blocked"), ` in ${text(record.id)}: ${text(record.what)} It needs: ${text(record.needs)}`),
   task_unblocked: (app, agent, record) => note(record, `goes on with ${text(record.id)}`, record.refused ? `: refused, ${text(record.refused)}` : record.error ? `: ${text(record.error)}` : ""),
+  checked: (app, agent, record) => note(record, "its check ", h("b", { class: record.ok === true ? "ok-words" : "bad" }, record.ok === true ? "holds" : "fails"), record.task ? ` (${text(record.task)})` : "", record.ok === true ? "" : `: ${text(record.reason)}`),
+  draft_found: (app, agent, record) => note(record, record.same === true ? "takes the saved plan " : "has the saved plan ", h("b", null, text(record.name)), record.same === true ? " as a draft" : " beside the request"),
+  answers_remembered: (app, agent, record) => bubble("told", "assumed from earlier answers", h("ul", null, remembered(record).map((one) => h("li", null, `${text(one?.question)} `, h("b", null, text(one?.answer)))))),
   reassigned: (app, agent, record) => note(record, who(text(record.from)), h("b.attention-words", null, " has failed"), Array.isArray(record.path) && record.path.length > 1 ? [" after ", record.path.slice(0, -1).slice(0, 20).map((one) => [who(text(one)), " "])] : null, ", ", who(text(record.to)), ` goes on: ${text(record.error)}`),
   finding_reused: (app, agent, record) => note(record, "has what ", who(text(record.by)), " read, without a call: ", h("code", null, `${text(record.tool)} ${text(record.arguments)}`)),
   finding_left_out: (app, agent, record) => note(record, `does not get what was read (${text(record.reason)}): `, h("code", null, `${text(record.tool)} ${text(record.arguments)}`)),

@@ -457,6 +457,33 @@ static void on_checked(const struct about *a)
     add_member(a, "reason", DETAIL);
 }
 
+/* "takes the saved plan house (plans/house.md) as a draft" */
+static void on_draft(const struct about *a)
+{
+    bool same = hocket_json_bool(hocket_json_get(a->event, "same"), false);
+    a->line->tone = CLI_DIM;
+    cli_buf_adds(text_of(a), same ? "takes the saved plan " : "reads the saved plan ");
+    add_member(a, "name", DETAIL);
+    cli_buf_adds(text_of(a), " (");
+    add_member(a, "path", DETAIL);
+    cli_buf_adds(text_of(a), same ? ") as a draft" : ") beside the request");
+}
+
+/* "assumes from earlier answers: Which place? Lisbon" */
+static void on_remembered(const struct about *a)
+{
+    const hocket_json *answers = hocket_json_get(a->event, "answers");
+    a->line->tone = CLI_DIM;
+    cli_buf_adds(text_of(a), "assumes from earlier answers");
+    for (size_t i = 0; i < hocket_json_count(answers) && i < 5; i++) {
+        const hocket_json *one = hocket_json_at(answers, i);
+        cli_buf_adds(text_of(a), i ? "; " : ": ");
+        add_shown(text_of(a), hocket_json_get(one, "question"), DETAIL);
+        cli_buf_adds(text_of(a), " ");
+        add_shown(text_of(a), hocket_json_get(one, "answer"), DETAIL);
+    }
+}
+
 /* What was denied shows with the call as well. */
 static void on_hook(const struct about *a)
 {
@@ -659,6 +686,8 @@ void cli_line_of(struct cli_line *out, const struct cli_progress *p, const char 
         { "task_blocked", on_blocked },
         { "task_unblocked", on_unblocked },
         { "checked", on_checked },
+        { "draft_found", on_draft },
+        { "answers_remembered", on_remembered },
         { "hook_decided", on_hook },
         { "guard_tripped", on_guard },
         { "reassigned", on_reassigned },

@@ -303,8 +303,8 @@ test("100,000 records of 1,000 agents", () => {
 
 test("whatever stands in a record, nothing breaks", () => {
   const bad = [null, 0, -1, 1e300, "", "__proto__", "constructor", [], [[]], {}, { length: -1 }, true, ["x", null, {}], { toString: null }, NaN];
-  const types = [...new Set(trip.map((record) => record.type)), "plan_started", "agent_cut", "tool_denied", "turn_finished", "input_requested", "team_message", "task_skipped", "run_awaited", "run_returned", "caller_awaited", "caller_returned", "budget_awaited", "budget_returned", "toString", "__proto__", "hasOwnProperty", "constructor"];
-  const names = ["op", "agent", "caller", "board", "id", "tasks", "status", "usage", "slot", "version", "document", "content", "message", "questions", "model", "seconds", "first_seconds", "task", "result", "error", "time", "needs", "task_ids", "display_name"];
+  const types = [...new Set(trip.map((record) => record.type)), "plan_started", "agent_cut", "tool_denied", "turn_finished", "input_requested", "team_message", "task_skipped", "run_awaited", "run_returned", "caller_awaited", "caller_returned", "budget_awaited", "budget_returned", "checked", "draft_found", "answers_remembered", "plan_finished", "task_split", "task_blocked", "tasks_created", "toString", "__proto__", "hasOwnProperty", "constructor"];
+  const names = ["op", "agent", "caller", "board", "id", "tasks", "status", "usage", "slot", "version", "document", "content", "message", "questions", "model", "seconds", "first_seconds", "task", "result", "error", "time", "needs", "task_ids", "display_name", "task_id", "check", "ok", "reason", "answers", "same", "path", "replan", "finish", "what", "expected"];
   const roll = dice(3), state = newState();
   for (let seq = 1; seq <= 20000; seq++) {
     const record = { seq, type: types[roll(types.length)], op: "o" + roll(5) };

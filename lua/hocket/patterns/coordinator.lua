@@ -106,9 +106,9 @@ local function alternates_of(state, task)
   return list
 end
 
-local function check_of(task)
+local function check_of(state, task)
   if task.check == nil then return nil end
-  local made = { task = task.id }
+  local made = { task = task.id, board = state.board:number(), task_id = state.channel.by_id[task.id].board_id }
   for name, value in pairs(orchestrate.read_check(task.check)) do made[name] = value end
   return made
 end
@@ -123,7 +123,7 @@ local function job_of(state, task, index, sequential)
     extra_tools = shares and to_specialists or nil, trigger = "plan", timeout = timeout_of(state, def), model = state.options.model, allowed = state.options.allowed,
     tools = state.options.tools and state.options.tools[def.name], closing = closing_tools, outcome = said,
     on_reassigned = function(from, to, err) state.board:reassign(from, state.channel.by_id[task.id].board_id, to, err.message) end,
-    judge = function(reply, err) return outcome.of(said, reply, err) end, attempts = (state.options.retries or RETRIES) + 1, alternates = alternates_of(state, task), check = check_of(task),
+    judge = function(reply, err) return outcome.of(said, reply, err) end, attempts = (state.options.retries or RETRIES) + 1, alternates = alternates_of(state, task), check = check_of(state, task),
     findings = state.findings, material = task.findings,
   })
   if not spec then return nil, step end

@@ -53,6 +53,7 @@ local rows = {
   { name = "timeout", codes = { "timeout" }, state = "failed", task = "failed", mcp = true, exit = 124, http = 504, a2a = "FAILED", agui = "error" },
   { name = "cancelled", finishes = { "cancelled" }, codes = { "cancelled" }, state = "cancelled", task = "cancelled", mcp = true, exit = 130, http = 503, a2a = "CANCELED", agui = "error", acp = "cancelled" },
   { name = "waits", finishes = { "questions", "approval", "parked" }, codes = { "parked" }, state = "parked", task = "running", mcp = true, exit = 75, http = 503,
+    chat = "stop", responses = "completed", anthropic = "end_turn", -- an answer that is a question: the next message answers it
     a2a = "INPUT_REQUIRED", agui = "interrupt", acp = "end_turn" },
 
   -- ---- The provider failed

@@ -270,7 +270,7 @@ function ends.finished(self, piece)
   local rest = self.turn:rest(piece.text)
   if rest and rest.gap then self:set_aside() end
   if rest then self:say("text", rest.text) end
-  return { type = piece.ending.agui }, piece.cut
+  return { type = piece.ending.agui == "interrupt" and "success" or piece.ending.agui }, piece.cut -- an answer that asks has no interrupt
 end
 
 function ends.calls(self, piece)

@@ -43,7 +43,7 @@ local open = object { ["id!"] = text, ["kind!"] = one_of("question", "approval",
 
 local schemas = {
   Error = object { ["error!"] = object { ["code!"] = text, ["message!"] = text } },
-  Agent = object { ["name!"] = text, ["description!"] = text, ["kind!"] = one_of("agent", "script", "workflow"), display_name = text, input = any, output = any, model = text,
+  Agent = object { ["name!"] = text, ["description!"] = text, ["kind!"] = one_of("agent", "plan", "script", "workflow"), display_name = text, input = any, output = any, model = text,
     variables = list_of(text) },
   State = one_of("queued", "running", "waiting", "parked", "done", "failed", "cancelled", "cut_off", "forked"),
   Options = options,

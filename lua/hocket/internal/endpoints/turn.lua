@@ -319,7 +319,8 @@ end
 -- A turn that failed has an answer where its provider stopped one: as much as there is, and be it nothing.
 local function finished(self, event)
   local row, text = ending.of(event), type(event.content) == "string" and event.content or nil
-  if not event.ok and not (row.chat and (text or row.details == "content_filter")) then
+  local is_some = row.chat and row.state ~= "parked" and (text or row.details == "content_filter")
+  if not event.ok and not is_some then
     end_conversation(self)
     return { kind = "failed", ending = row, err = event.error }
   end

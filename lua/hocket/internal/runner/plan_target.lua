@@ -15,6 +15,9 @@ local workflow_file = require "hocket.internal.agents.workflow_file"
 
 local plan_target = {}
 
+--- Why a run of a plan takes no files.
+plan_target.NO_FILES = "a plan's steps go by words alone: give files to an agent"
+
 --- The folder of a plan's agents; nil: the built-in ones.
 ---@param path string Of the plan's file.
 ---@param about {team?: string}

@@ -1,4 +1,4 @@
---- Whom a conversation is with: an agent (alone or with its team), the planner, or a script's
+--- Whom a conversation is with: an agent (alone or with its team), the planner, a plan's file, or a script's
 --- function. Each has `say(text)`, `reload()` and `agents()`, and is closed at the end.
 local agents = require "hocket.agent"
 local callers = require "hocket.internal.base.lazy" "hocket.internal.runner.caller"
@@ -6,6 +6,7 @@ local edition = require "hocket.internal.base.edition"
 local effects = require "hocket.internal.base.effects"
 local conversation = require "hocket.conversation"
 local json = require "hocket.json"
+local plan_target = require "hocket.internal.base.lazy" "hocket.internal.runner.plan_target"
 local sources = require "hocket.internal.base.sources"
 local targets = require "hocket.internal.runner.target"
 local workflow = require "hocket.internal.base.lazy" "hocket.workflow"
@@ -144,6 +145,39 @@ function Planner:clear()
   return true
 end
 
+-- ---- A plan's file: each message is a request that it is carried out for ----------------------------------
+
+local Plan = {}
+Plan.__index = Plan
+Plan.__close = function() end
+
+function Plan:say(text)
+  local files = self.run.files
+  self.run.files = {}
+  if #files > 0 then return failure("unsupported", plan_target.NO_FILES) end
+  return plan_target.run(self.target, text)
+end
+
+function Plan:agents()
+  return self.target.plan.team
+end
+
+function Plan:reload()
+  local found, err, state = newest(self.target, self.run.options)
+  if not found then return nil, err end
+  if found.kind ~= "plan" then return failure("agent", "%s is no plan any more", self.target.path) end
+  local list = changes(self:agents(), found.plan.team)
+  self.target = found
+  move_on(self.run, found, state)
+  return list
+end
+
+function Plan:compact()
+  return failure("unsupported", "a plan remembers nothing that was said: each message is a request of its own")
+end
+
+Plan.clear = Plan.compact
+
 -- ---- A script -----------------------------------------------------------------------------------------------
 
 local Script = {}
@@ -228,6 +262,10 @@ end
 
 function makers.planner(run)
   return setmetatable({ run = run, messages = {} }, Planner)
+end
+
+function makers.plan(run, target)
+  return setmetatable({ run = run, target = target }, Plan)
 end
 
 function makers.script(run, target, script)

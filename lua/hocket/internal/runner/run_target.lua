@@ -193,7 +193,7 @@ end
 
 local function run_agent(target, input, run)
   if target.kind == "plan" then
-    if #run.files > 0 then return failure("unsupported", "a plan's steps go by words alone: give files to an agent") end
+    if #run.files > 0 then return failure("unsupported", plan_target.NO_FILES) end
     return plan_target.run(target, input)
   end
   if #run.files == 0 and (not input or not input:find "%S") then

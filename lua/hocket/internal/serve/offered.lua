@@ -3,6 +3,7 @@
 ---     travel/            the agent that no other names; with `all` every one
 ---     agents/rate.md     that agent
 ---     report.lua         the script, by its own name; main.lua by that of its folder
+---     plans/wall.md      the plan, by its name
 ---
 --- Targets are watched: a change gives another list, and leaves the runs that go on as they are.
 local fiber = require "hocket.internal.core.fiber"
@@ -19,7 +20,8 @@ local offered = {}
 ---@field name string
 ---@field path string What a run is started with.
 ---@field description string
----@field def? hocket.Agent None of a script that is no workflow.
+---@field plan? boolean
+---@field def? hocket.Agent None of a plan, and of a script that is no workflow.
 
 ---@class hocket.Offered
 local Offered = {}
@@ -42,6 +44,18 @@ local function of_script(path)
   return { name = name:gsub("[^%w_.-]", "_"), path = path, description = words or ("The script %s"):format(name) }
 end
 
+local function of_plan(about, path)
+  return { name = about.name:gsub("[^%w_.-]", "_"), plan = true, path = path, description = about.description or about.request or ("The plan %s"):format(about.name) }
+end
+
+-- What a target begins with.
+local function of_target(found, path)
+  if found.kind == "plan" then return of_plan(found.plan.about, path) end
+  local one = found.kind == "script" and of_script(found.path) or of_agent(found.agent, path)
+  one.path = path
+  return one
+end
+
 -- The agents of a folder that no other names; with `all` every one.
 local function of_team(self, team, list)
   local entries, all = targets.entries(team)
@@ -54,11 +68,8 @@ end
 
 local function of_generation(self, path, made, list)
   local found = made.target
-  if found and found.kind == "script" then
-    list[#list + 1] = of_script(found.path)
-    list[#list].path = path
-  elseif found and not self.all then
-    list[#list + 1] = of_agent(found.agent, path)
+  if found and (found.kind == "script" or found.kind == "plan" or not self.all) then
+    list[#list + 1] = of_target(found, path)
   else
     local dirs = {}
     for dir in pairs(made.teams) do dirs[#dirs + 1] = dir end
@@ -71,8 +82,7 @@ end
 local function of_name(path, list)
   local found, err = targets.find(path)
   if not found then return nil, err end
-  list[#list + 1] = found.kind == "script" and of_script(found.path) or of_agent(found.agent, path)
-  list[#list].path = path
+  list[#list + 1] = of_target(found, path)
   return true
 end
 

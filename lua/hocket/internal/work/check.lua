@@ -95,7 +95,9 @@ end
 ---@field schema? table
 ---@field function? string
 ---@field judge? string
----@field task? string For events: whose task it is.
+---@field task? string For events: whose task it is; `board` and `task_id`: where that stands.
+---@field board? integer
+---@field task_id? integer
 ---@field rounds? integer Of the key `until`: answers that are checked.
 ---@field same? integer Of the key `until`: equal results in a row after which it ends.
 
@@ -175,7 +177,7 @@ local function make(self, reply)
   for kind in pairs(makes) do
     if spec[kind] ~= nil then
       local ok, reason, output, final = makes[kind](self, spec[kind], reply)
-      self.step:emit("checked", { check = kind, task = self.spec.task, ok = ok and true or false, reason = not ok and reason or nil, round = self.made })
+      self.step:emit("checked", { check = kind, task = spec.task, board = spec.board, task_id = spec.task_id, ok = ok and true or false, reason = not ok and reason or nil, round = self.made })
       if ok then
         self.passed = true
         return true

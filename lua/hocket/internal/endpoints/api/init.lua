@@ -20,7 +20,7 @@ local function agents(server, response)
   local told = json.array {}
   for i, one in ipairs(list) do
     local def = one.def or {}
-    told[i] = { name = one.name, description = one.description, kind = def.workflow and "workflow" or one.def and "agent" or "script", display_name = def.display_name,
+    told[i] = { name = one.name, description = one.description, kind = one.plan and "plan" or def.workflow and "workflow" or one.def and "agent" or "script", display_name = def.display_name,
       input = as_schema(def.input), output = as_schema(def.output), model = type(def.model) == "string" and def.model or nil,
       variables = def.wanted and #def.wanted > 0 and json.array(def.wanted) or nil }
   end

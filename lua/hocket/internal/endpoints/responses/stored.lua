@@ -27,7 +27,8 @@ local function state_of(one)
   local ended = one.ended
   if not ended then return one.calls and "completed" or "in_progress" end
   local row = ending.of(ended)
-  return row.responses or statuses[row.state] or "failed", row.details
+  local is_parked = not ended.ok and row.state == "parked"
+  return not is_parked and row.responses or statuses[row.state] or "failed", row.details
 end
 
 -- As it stands in the records of its run.

@@ -1,0 +1,183 @@
+-- Plans behind every door of `hocket serve`: checks that are mended or fail, saved plans as drafts, and the file of a plan as what is served.
+local t = require "harness"
+local hocket = require "hocket"
+local serving = require "serving"
+
+hocket.broker() -- its dispatcher lives as long as the host
+
+local answers, asked = {}, 0
+local served = assert(hocket.sim.serve { reply = function(request)
+  asked = asked + 1
+  if request.system:find "You plan" then return request.last.text:find "Plan it anew" and "no plan" or '{"type":"task","tasks":[{"id":"new","specialist":"mason","description":"A new wall"}]}' end
+  return answers[request.last.text:find "its check failed" and "mended" or "first"]
+end })
+hocket.provider("plans", { protocol = "openai_chat", base = served.base })
+
+local function agent(name, more) return ("---\nname: %s\ndescription: A %s\nmodel: plans/m\nretries: 0\n%s---\nYou %s."):format(name, name, more or "", name == "planner" and "plan" or "build") end
+
+local files = {
+  ["agents/mason.md"] = agent "mason",
+  ["agents/planner.md"] = agent("planner", "approve_plan: true\nagents: [mason]\n"),
+  ["plan.md"] = "---\nplan: wall\n---\n## wall\n- owner: mason\n- check: {schema: {type: object, required: [height]}}\n\nBuild a wall.\n",
+  ["saved/wall.md"] = "---\nplan: wall\nrequest: A wall\n---\n## wall\n- owner: mason\n\nBuild a wall.\n",
+  ["desk.lua"] = [[
+local hocket = require "hocket"
+local here = "%s"
+local team = hocket.agents(here .. "/agents")
+return function(request)
+  return hocket.patterns.planner.run { request = request, team = team, planner = team.planner, plans = here .. "/saved", backoff = 0, retries = 0 }
+end
+]],
+}
+
+local function with_server(name, target, fn)
+  t.test(name, function()
+    local dir <close> = t.dir()
+    for path, text in pairs(files) do dir:write(path, (text:gsub("%%s", dir.path))) end
+    local server <close> = serving.open({ dir.path .. "/" .. target }, { trust = true })
+    asked = 0
+    fn(server)
+  end)
+end
+
+-- Each door: what a client gets for a request, as one text; and the run.
+local doors = {}
+
+function doors.chat(s, of, text)
+  local status, got, headers = s:post("/v1/chat/completions", { model = of, messages = { { role = "user", content = text } } })
+  if status ~= 200 then return ("%d %s"):format(status, got.error.message) end
+  t.ok(got.choices[1].finish_reason == "stop" or got.choices[1].finish_reason == "length")
+  return got.choices[1].finish_reason == "length" and "cut" or got.choices[1].message.content, headers["x-hocket-run"]
+end
+
+function doors.chat_stream(s, of, text)
+  local parts = {}
+  local status, list = s:stream("/v1/chat/completions", { model = of, stream = true, messages = { { role = "user", content = text } } })
+  if status ~= 200 then return ("%d %s"):format(status, list.error.message) end
+  t.equal(list[#list - 1].data.choices[1].finish_reason, "stop")
+  for _, one in ipairs(list) do
+    local choice = type(one.data) == "table" and one.data.choices and one.data.choices[1]
+    parts[#parts + 1] = choice and choice.delta.content or nil
+  end
+  return table.concat(parts)
+end
+
+function doors.responses(s, of, text)
+  local status, got = s:post("/v1/responses", { model = of, input = text })
+  if status ~= 200 then return ("%d %s"):format(status, got.error.message) end
+  t.equal(got.status, "completed")
+  return got.output[#got.output].content[1].text
+end
+
+function doors.anthropic(s, of, text)
+  local status, got, headers = s:post("/v1/messages", { model = of, max_tokens = 900, messages = { { role = "user", content = text } } })
+  return status == 200 and got.content[#got.content].text or ("%d %s"):format(status, got.error.message), headers["x-hocket-run"]
+end
+
+function doors.agui(s, of, text)
+  local parts = {}
+  for _, one in ipairs(select(2, s:stream("/agui/" .. of, { threadId = "t" .. text, runId = "r", messages = { { id = "u", role = "user", content = text } } }))) do
+    parts[#parts + 1] = one.data.type == "TEXT_MESSAGE_CONTENT" and one.data.delta or one.data.type == "RUN_ERROR" and one.data.message or nil
+  end
+  return table.concat(parts)
+end
+
+function doors.a2a(s, of, text)
+  local _, got = s:post("/a2a/" .. of, { jsonrpc = "2.0", id = 1, method = "SendMessage", params = { message = { messageId = "m", role = "ROLE_USER", parts = { { text = text } } } } }, { ["a2a-version"] = "1.0" })
+  local task = got.result.task
+  local said = task.status.message and task.status.message.parts[1].text
+  return task.status.state == "TASK_STATE_COMPLETED" and task.artifacts[1].parts[1].text or ("%s %s"):format(task.status.state, said)
+end
+
+function doors.api(s, of, text)
+  local _, got = s:post("/api/runs", { target = of, input = text, options = { interactive = false } })
+  local one
+  t.eventually(function()
+    one = select(2, s:get("/api/runs/" .. got.id))
+    return one.state == "done" or one.state == "failed"
+  end)
+  return one.state == "done" and one.result.text or "failed " .. one.result.error.message, got.id
+end
+
+local function each_door(fn)
+  for name, ask in pairs(doors) do fn(name, ask) end
+end
+
+local function checks_of(s, run)
+  local list = {}
+  for _, one in ipairs(select(2, s:stream_of(("/api/runs/%s/events"):format(run)))) do
+    if one.data.type == "checked" then list[#list + 1] = ("%s %s %s"):format(one.data.task, one.data.ok, one.data.task_id) end
+  end
+  return table.concat(list, ", ")
+end
+
+with_server("the file of a plan is served: a check that fails is mended, and its client gets the answer", "plan.md", function(s)
+  answers = { first = '{"width": 3}', mended = '{"height": 2}' }
+  each_door(function(name, ask)
+    asked = 0
+    local got, run = ask(s, "wall", "For two")
+    t.equal(got, '{"height": 2}', name)
+    t.equal(asked, 2, name)
+    if run then t.equal(checks_of(s, run), "wall false 1, wall true 1", name) end
+  end)
+end)
+
+with_server("a plan is offered by its name, as what it is", "plan.md", function(s)
+  local one = select(2, s:get "/api/agents").agents[1]
+  t.same({ one.name, one.kind, one.description }, { "wall", "plan", "The plan wall" })
+end)
+
+with_server("an agent that says it is done, and is not: no door takes it for an answer, and it does not go on for ever", "plan.md", function(s)
+  answers = { first = "It is done, trust me.", mended = "I have mended it." }
+  each_door(function(name, ask)
+    asked = 0
+    t.has(ask(s, "wall", "For two"), "its check failed", name)
+    t.ok(asked <= 9, ("%s: asked %d times"):format(name, asked))
+  end)
+end)
+
+with_server("an answer that a limit has cut is no outcome, whatever the check would say of it", "plan.md", function(s)
+  answers = { first = { text = '{"height": 2}', finish = "length" }, mended = "never" }
+  each_door(function(name, ask) t.ok(not ask(s, "wall", "For two"):find '^{"height"', name) end)
+end)
+
+with_server("a saved plan is offered as a draft where nobody answers, and nothing is done", "desk.lua", function(s)
+  answers = { first = "a wall" }
+  for _, name in ipairs { "chat", "chat_stream", "responses", "anthropic" } do
+    local got = doors[name](s, "desk", "A wall")
+    t.has(got, "A draft: the saved plan 'wall' (for: A wall)", name)
+    t.has(got, "wall (mason): Build a wall.", name)
+  end
+  t.equal(asked, 0)
+end)
+
+with_server("a draft is approved, replaced and refused over /api", "desk.lua", function(s)
+  answers = { first = "a wall" }
+  for _, case in ipairs { { "yes", "done", "a wall" }, { "no", "failed", "was not approved" }, { "new", "new" } } do
+    local _, got = s:post("/api/runs", { target = "desk", input = "A wall", options = { interactive = true } })
+    local path, one = "/api/runs/" .. got.id, nil
+    local function until_state(state)
+      t.eventually(function()
+        one = select(2, s:get(path))
+        return one.state == state
+      end)
+    end
+    until_state "waiting"
+    t.has(one.waiting_for[1].questions[1], "A draft: the saved plan 'wall'")
+    t.equal(s:post(path .. "/answers", { question = one.waiting_for[1].id, text = case[1] }), 202)
+    if case[2] == "new" then
+      t.eventually(function()
+        one = select(2, s:get(path))
+        return one.waiting_for and one.waiting_for[1] and one.waiting_for[1].questions[1]:find "A new wall" ~= nil
+      end)
+      s:post(path .. "/answers", { question = one.waiting_for[1].id, text = "yes" })
+      until_state "done"
+      t.equal(one.result.text, "a wall")
+    else
+      until_state(case[2])
+      t.has(one.result.text or one.result.error.message, case[3])
+    end
+  end
+end)
+
+return t.finish()
