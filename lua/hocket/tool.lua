@@ -183,6 +183,26 @@ local function find(name)
   return sets:get(name) or sets:get((name:gsub("^(%w+:).+$", "%1NAME")))
 end
 
+--- Says what one call of tools with such names may ask of agents: for limits that follow from files.
+---@param name string
+---@param bound fun(path: string): hocket.PlanBound?, string?
+---@internal
+function tool.set_bound(name, bound)
+  sets:get(name).bound = bound
+end
+
+--- What is known of it; nil, and why not.
+---@param name string
+---@param path string
+---@return hocket.PlanBound?
+---@return string? why
+---@internal
+function tool.bound_of(name, path)
+  local set = sets:get(name)
+  if set and set.bound then return set.bound(path) end
+  return nil, "is not counted"
+end
+
 --- The JSON Schema of a tool's arguments, if it was registered with one.
 ---@param name string
 ---@return table?

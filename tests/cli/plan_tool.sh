@@ -19,7 +19,21 @@ end
 X1
 
 # It is checked with the agent that names it, and listed with the other tools.
-run hocket check .; expect 0; has out "2 agents"; has out "1 plan"; has out "may carry out plan:garden again and again, and a plan's steps are not counted here"; hasnt out "10^15"
+run hocket check .; expect 0; has out "2 agents"; has out "1 plan"; has out "it may make up to 96040 model calls" # 40 turns, and 400 calls of a plan of two steps with 3 attempts of 40 turns
+printf -- '---\nname: lead\ntools: ["plan:garden"]\nmax_tool_calls: 1\nmax_turns: 2\n---\nYou lead\n' >agents/lead.md; sed -i 's/^name: mason/&\nmax_turns: 1/' agents/mason.md
+run hocket check -v .; has out "mason: reaches agents none; tools none; 0 deep, 0 side by side, 1 model calls at most"; has out "lead: reaches agents none; tools plan:garden; 0 deep, 0 side by side, 8 model calls at most"
+sed -i '/^max_/d' agents/*.md
+# A step whose agent carries the plan out again has no bound, and one that may split has a large one: both in true words, also in a workflow.
+mkdir workflows; printf 'local workflow = require "hocket.workflow"\nreturn workflow { description = "w", run = function() return workflow.agent { "lead", input = "Build" } end }\n' >workflows/w.lua
+run hocket check workflows/w.lua; expect 0; has out "96040"; has out "mason"; hasnt out "no workflow"
+printf -- '---\nname: mason\ntools: ["plan:garden"]\n---\nYou build\n' >agents/mason.md
+run hocket check .; expect 0; has out "it may carry out plan:garden, which is carried out again by agents of its own steps"
+run hocket check workflows/w.lua; has out "the plan plans/garden.md is carried out again by agents of its own steps"; hasnt out "no workflow"
+printf -- '---\nname: mason\ntools: [split_task]\nbudget: {turns: 1}\n---\nYou build\n' >agents/mason.md
+run hocket check .; expect 0; has out "by agents of its own steps" # a part may go to the lead
+mkdir crew; mv agents/mason.md crew; sed -i 's/^plan: garden/&\nteam: ..\/crew/; /check:/d' plans/garden.md
+run hocket check .; expect 0; has out "it may make up to 8786440 model calls"
+rm -r workflows crew; sed -i '/^team:/d; s/^- after: walls/&\n- check: {function: rules.gate}/' plans/garden.md; printf -- '---\nname: mason\n---\nYou build\n' >agents/mason.md
 sed 's/plan:garden/plan:gardn/' agents/lead.md >agents/other.md; sed -i 's/name: lead/name: other/' agents/other.md
 run hocket check agents; expect 3; has out "agents/other.md:3:9"; has out "'plan:gardn': there is no gardn.md in plans"
 sed -i 's/plan:gardn/plan:..\/x/' agents/other.md; run hocket check agents; expect 3; has out "the name of a plan has letters, digits, - and _"

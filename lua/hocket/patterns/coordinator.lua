@@ -47,9 +47,11 @@ coordinator.closing = "When it is fully done report what came out. If it could n
 -- For patterns whose specialists split tasks: depth, what the user says to parts, their event, what they came to.
 coordinator.SPLIT_DEPTH, coordinator.ask_about_parts, coordinator.announce_parts, coordinator.result_of_parts = parts.DEPTH, parts.ask_user, parts.announce, parts.result
 
+--- Attempts after a failed one, where nobody says otherwise.
+coordinator.RETRIES = 2
 --- Specialists that work at once.
 local LIMIT = 3
-local RETRIES, BACKOFF = 2, 0.5
+local BACKOFF = 0.5
 --- Stalls before the plan is made anew, and how often that may be.
 local MAX_STALLS, MAX_REPLANS = 2, 2
 local ANEW = "the plan is made anew: tasks stand still, or ran out of time"
@@ -123,7 +125,7 @@ local function job_of(state, task, index, sequential)
     extra_tools = shares and to_specialists or nil, trigger = "plan", timeout = timeout_of(state, def), model = state.options.model, allowed = state.options.allowed,
     tools = state.options.tools and state.options.tools[def.name], closing = closing_tools, outcome = said,
     on_reassigned = function(from, to, err) state.board:reassign(from, state.channel.by_id[task.id].board_id, to, err.message) end,
-    judge = function(reply, err) return outcome.of(said, reply, err) end, attempts = (state.options.retries or RETRIES) + 1, alternates = alternates_of(state, task), check = check_of(state, task),
+    judge = function(reply, err) return outcome.of(said, reply, err) end, attempts = (state.options.retries or coordinator.RETRIES) + 1, alternates = alternates_of(state, task), check = check_of(state, task),
     findings = state.findings, material = task.findings,
   })
   if not spec then return nil, step end
@@ -135,7 +137,7 @@ local function job_of(state, task, index, sequential)
   end
   spec.run = function(job) return attempt(state, task, inner, job, said) end
   spec.name, spec.needs, spec.group = task.id, needs, state.group
-  spec.retries = state.options.retries or RETRIES
+  spec.retries = state.options.retries or coordinator.RETRIES
   spec.backoff = sequential and 0 or state.options.backoff or BACKOFF -- the others wait for it
   spec.priority = math.max(-100, (spec.priority or 100) - index)
   spec.on_dependency = state.on_failure == "continue" and "continue" or "skip"

@@ -6,6 +6,8 @@
 local facts_of = require "hocket.internal.agents.facts"
 local graph = require "hocket.internal.agents.graph"
 local workflow_file = require "hocket.internal.base.lazy" "hocket.internal.agents.workflow_file"
+local script = require "hocket.internal.base.script"
+local tool = require "hocket.tool"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
 
 local bounds = {}
@@ -35,7 +37,8 @@ function bounds.set_workflows(fn)
 end
 
 local function of_workflow(path, field)
-  local known = known_workflow(path)
+  local known
+  if script.is_lua(path) then known = known_workflow(path) else known = tool.bound_of("plan:NAME", path) end
   return known and known[field] or MANY
 end
 
@@ -148,19 +151,30 @@ local function measure(def, all, reaches)
   return made
 end
 
+local function visit(all, defs, name, reaches)
+  if all[name] then return end
+  for _, edge in ipairs(graph.edges(defs[name])) do visit(all, defs, edge.to, reaches) end
+  all[name] = measure(defs[name], all, reaches)
+end
+
 --- Measures a team without circles whose references are all known.
 ---@param defs table<string, hocket.Agent>
 ---@param reaches? boolean Whether `agents` and `tools` are wanted.
 ---@return table<string, hocket.Bounds>
 function bounds.of(defs, reaches)
   local all = {}
-  local function visit(name)
-    if all[name] then return end
-    for _, edge in ipairs(graph.edges(defs[name])) do visit(edge.to) end
-    all[name] = measure(defs[name], all, reaches)
-  end
-  for name in pairs(defs) do visit(name) end
+  for name in pairs(defs) do visit(all, defs, name, reaches) end
   return all
+end
+
+--- Measures one of a team, and whom it reaches.
+---@param defs table<string, hocket.Agent>
+---@param name string
+---@return hocket.Bounds
+function bounds.one(defs, name)
+  local all = {}
+  visit(all, defs, name, true)
+  return all[name]
 end
 
 --- Model calls for one request from which on a limit should say that so many are meant.
@@ -184,7 +198,11 @@ end
 local function calls_in_words(def, measured)
   if measured.model_calls < MANY then return ("make up to %d model calls"):format(measured.model_calls) end
   for _, one in ipairs(facts_of(def).has_workflows and def.tools or {}) do
-    if workflow_file.saved(one) == "plan" then return ("carry out %s again and again, and a plan's steps are not counted here"):format(one) end
+    local kind, name = workflow_file.saved(one)
+    local path = kind == "plan" and name and workflow_file.named(def, name, kind)
+    local found, why = nil, nil
+    if path then found, why = tool.bound_of("plan:NAME", path) end
+    if path and not found then return ("carry out %s, which %s"):format(one, why) end
   end
   return "make 10^15 or more model calls"
 end

@@ -21,6 +21,7 @@ local script = require "hocket.internal.base.script"
 local shared = require "hocket.internal.base.script.shared"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
 local sources = require "hocket.internal.base.sources"
+local tool = require "hocket.tool"
 local workflow_file = require "hocket.internal.agents.workflow_file"
 
 local workflow_bound = {}
@@ -232,21 +233,46 @@ local function dearest(self, team, list, model)
   return tokens, cost, unpriced
 end
 
--- Adds the agents and tools that an agent reaches through workflows, and returns the dearest call among theirs.
+local of_reached
+
+-- What agents reach through a plan: whoever may get a step.
+local function of_plan(self, node, file, tokens, cost, unpriced)
+  local found, why = tool.bound_of("plan:NAME", file)
+  if not found then
+    note(self, node, "the plan %s %s", file, why)
+    return INF, INF, unpriced
+  end
+  if self.plans[found.path] then return tokens, cost, unpriced end
+  self.plans[found.path], self.hides = true, self.hides or found.runs_code
+  for _, def in ipairs(found.defs) do
+    local team = agents.team_of(def)
+    local used, price, without = of_reached(self, node, def, team, self.model, bounds.one(team, def.name))
+    tokens, cost, unpriced = math.max(tokens, used), math.max(cost, price), unpriced or without
+  end
+  return tokens, cost, unpriced
+end
+
+-- The same of a workflow.
+local function of_workflow(self, node, file, tokens, cost, unpriced)
+  local inner, err = nil, nil
+  if not being_read[file] then inner, err = workflow_bound.of(file, self.model) end
+  if not inner then
+    note(self, node, "%s", err and err.message or file .. " calls itself")
+    return INF, INF, unpriced
+  end
+  for _, name in ipairs(inner.reaches.agents) do self.agents[name], self.by_agent[name] = true, self.by_agent[name] or inner.reaches.by_agent[name] end
+  for _, name in ipairs(inner.reaches.tools) do self.tools[name] = true end
+  for _, effect in ipairs(inner.reaches.script or {}) do self.effects[effect] = true end
+  self.hides = self.hides or not inner.reaches.script
+  return math.max(tokens, inner.dearest.tokens), math.max(cost, inner.dearest.cost), unpriced or inner.dearest.unpriced
+end
+
+-- Adds the agents and tools that an agent reaches through workflows and plans, and returns the dearest call among theirs.
 local function of_workflows(self, node, def, tokens, cost, unpriced)
   local files = facts_of(def).has_workflows and workflow_file.files_of(def) or {}
   if def.workflow then files[#files + 1] = def.file end
   for _, file in ipairs(files) do
-    local inner = not being_read[file] and workflow_bound.of(file, self.model)
-    if not inner then
-      note(self, node, "%s calls itself, or is no workflow", file)
-      return INF, INF, unpriced
-    end
-    for _, name in ipairs(inner.reaches.agents) do self.agents[name], self.by_agent[name] = true, self.by_agent[name] or inner.reaches.by_agent[name] end
-    for _, name in ipairs(inner.reaches.tools) do self.tools[name] = true end
-    for _, effect in ipairs(inner.reaches.script or {}) do self.effects[effect] = true end
-    self.hides = self.hides or not inner.reaches.script
-    tokens, cost, unpriced = math.max(tokens, inner.dearest.tokens), math.max(cost, inner.dearest.cost), unpriced or inner.dearest.unpriced
+    tokens, cost, unpriced = (script.is_lua(file) and of_workflow or of_plan)(self, node, file, tokens, cost, unpriced)
   end
   return tokens, cost, unpriced
 end
@@ -299,14 +325,20 @@ local function reach_of(def)
   return made
 end
 
--- What an agent and its team may use for one request.
-local function of_team(self, node, def, team, model)
-  local own = bounds.of(team, true)[def.name]
+-- Adds whom and what an agent reaches, and returns the dearest call among theirs.
+function of_reached(self, node, def, team, model, own)
   local list = { def.name, table.unpack(own.agents) }
   for _, name in ipairs(list) do self.agents[name], self.by_agent[name] = true, self.by_agent[name] or reach_of(team[name]) end
   for _, name in ipairs(own.tools) do self.tools[name] = true end
   local tokens, cost, unpriced = dearest(self, team, list, model)
   for _, name in ipairs(list) do tokens, cost, unpriced = of_workflows(self, node, team[name], tokens, cost, unpriced) end
+  return tokens, cost, unpriced
+end
+
+-- What an agent and its team may use for one request.
+local function of_team(self, node, def, team, model)
+  local own = bounds.one(team, def.name)
+  local tokens, cost, unpriced = of_reached(self, node, def, team, model, own)
   local calls = calls_of(def, own)
   if writes_workflows(own) then calls = INF end
   if calls == INF and not (def.budget and def.budget.turns) then
@@ -803,7 +835,7 @@ function workflow_bound.of_text(text, about)
   local found, says = workflow_file.read(text) -- a tree of its own: what is marked in it is of this reading
   if not found then return nil, { code = "agent", message = ("%s:%d: %s"):format(about.path, says.line, says.message) } end
   local self = { path = about.path, model = about.model, forced = about.forced, models = about.models or {}, team = about.team, only = about.team ~= nil, stand_for = about.tools or {}, dearest = amount(), unbounded = {}, unknown = {},
-    noted = {}, agents = {}, by_agent = {}, tools = {}, outputs = {}, active = {}, known = {}, modules = {}, labels = {}, effects = {} }
+    noted = {}, agents = {}, by_agent = {}, tools = {}, plans = {}, outputs = {}, active = {}, known = {}, modules = {}, labels = {}, effects = {} }
   being_read[about.path] = true
   local ok, part = pcall(body_of, self, found, says)
   being_read[about.path] = nil

@@ -23,6 +23,7 @@ end)
 tool.set("delegate_to_agent", function(env) return require("hocket.tools.delegate_to_agent").tool(env) end)
 
 tool.set("plan:NAME", function(env, name) return require("hocket.internal.runner.plan_target").tool(env, name) end)
+tool.set_bound("plan:NAME", function(path) return require("hocket.internal.runner.plan_bound")(path) end)
 tool.set("workflow:NAME", function(env, name) return require("hocket.internal.runner.named").tool(env, name) end)
 
 local function admit_server(run, def, quietly)
