@@ -6,6 +6,34 @@
 #include <string.h>
 #include <uv.h>
 
+#include "base/buf.h"
+
+/* A path that a program gives, as hocket has them on every system: with "/". On Windows it is a copy in `room`, an empty
+ * buffer whose status the caller checks; elsewhere the path itself. */
+static inline const char *hocket__fs_slashes(struct hocket__buf *room, const char *path)
+{
+#ifdef _WIN32
+    hocket__buf_add(room, path, strlen(path) + 1);
+    for (size_t i = 0; room->status == 0 && i < room->len; i++)
+        if (room->data[i] == '\\')
+            room->data[i] = '/';
+    return room->status == 0 ? room->data : path;
+#else
+    (void) room;
+    return path;
+#endif
+}
+
+/* Of a path with "/": does it begin at the top, of a drive or a share where there are some. */
+static inline bool hocket__fs_is_absolute(const char *path)
+{
+#ifdef _WIN32
+    if (((path[0] | 32) >= 'a' && (path[0] | 32) <= 'z') && path[1] == ':')
+        return path[2] == '/';
+#endif
+    return path[0] == '/';
+}
+
 /* What a name leads to. */
 static inline int hocket__fs_stat(const char *path, uv_stat_t *out)
 {
@@ -52,6 +80,11 @@ static inline bool hocket__fs_real(const char *path, char *out, size_t size)
     bool fits = uv_fs_realpath(NULL, &req, path, NULL) == 0 && strlen(req.ptr) < size;
     if (fits)
         strcpy(out, req.ptr);
+#ifdef _WIN32 /* names have "/" in hocket */
+    for (char *c = out; fits && *c; c++)
+        if (*c == '\\')
+            *c = '/';
+#endif
     uv_fs_req_cleanup(&req);
     return fits;
 }

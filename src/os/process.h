@@ -39,6 +39,9 @@ struct hocket__process_spec {
 
 #define HOCKET__PROCESS_WAITING ((size_t) 64 << 20) /* bytes written and not yet taken */
 
+/* False where the host starts programs by itself: then `launcher` may be NULL. */
+bool hocket__process_needs_launcher(void);
+
 /* EIO, ENOTFOUND and EUNSUPPORTED (the launcher), ENOMEM, ELIMIT (a request of more than
  * HOCKET__LAUNCH_MAX). On failure no callback runs. */
 int hocket__process_start(uv_loop_t *loop, const struct hocket_allocator *a,

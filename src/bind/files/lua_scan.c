@@ -13,6 +13,7 @@
 
 #include "bind/fiber/fiber.h"
 #include "bind/util.h"
+#include "os/fs.h"
 #include "os/scan.h"
 
 #define META "hocket.scan"
@@ -69,7 +70,7 @@ static int l_new(lua_State *L)
 {
     struct hocket__runtime *rt = hocket__runtime(L);
     const char *root = luaL_checkstring(L, 1), *endings = luaL_checkstring(L, 2);
-    luaL_argcheck(L, root[0] == '/', 1, "an absolute path expected");
+    luaL_argcheck(L, hocket__fs_is_absolute(root), 1, "an absolute path expected");
     struct look **p = lua_newuserdatauv(L, sizeof(struct look *), 0);
     *p = NULL;
     luaL_setmetatable(L, META);

@@ -85,13 +85,13 @@ int hocket__program_check(
     l->sandbox = level_of(L, asked->sandbox);
     if (!l->argv || !l->argv[0])
         luaL_error(L, "bad option 'argv' (a program and its arguments expected)");
-    if (l->protect && l->protect[0] != '/')
+    if (l->protect && !hocket__fs_is_absolute(l->protect))
         luaL_error(L, "bad option 'protect' (an absolute path expected)");
-    if (!l->cwd || l->cwd[0] != '/')
+    if (!l->cwd || !hocket__fs_is_absolute(l->cwd))
         luaL_error(L, "bad option 'cwd' (an absolute path expected)");
     if (!l->env)
         l->env = none;
-    return asked->spec.launcher
+    return asked->spec.launcher || !hocket__process_needs_launcher()
                ? 0
                : hocket__error(err, HOCKET_EUNSUPPORTED,
                    "programs cannot be started here: the embedding program has named "

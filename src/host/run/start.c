@@ -14,6 +14,7 @@
 #include "bind/modules.h"
 #include "bind/store/store.h"
 #include "bind/util.h"
+#include "os/fs.h"
 
 /* ---- In the store -------------------------------------------------------------------------------- */
 
@@ -381,18 +382,21 @@ int hocket_run_start(hocket_host *h, const struct hocket_run_spec *theirs, uint6
     struct hocket__str options = hocket__cstr(rc == 0 && spec.options ? spec.options : "{}");
     if (rc < 0 || (rc = hocket__run_check_options(options, err)) < 0)
         return rc;
-    struct hocket__buf b, left;
+    struct hocket__buf b, left, target;
     hocket__buf_init(&b, &h->alloc, 0);
     hocket__buf_init(&left, &h->alloc, 0);
+    hocket__buf_init(&target, &h->alloc, 0);
+    spec.target = hocket__fs_slashes(&target, spec.target);
     rc = hocket__host_narrow(h, &options, &left, err);
     write_args(&b, &spec, options);
-    if (rc == 0 && b.status < 0)
+    if (rc == 0 && (b.status < 0 || target.status < 0))
         hocket__error_nomem(err);
     else if (rc == 0)
         r = start(h, "run", hocket__buf_str(&b), on_event, on_done, ud, err);
     hocket__buf_deinit(&b);
     rc = r ? put_in_store(r, &spec, options, err) : err->status;
     hocket__buf_deinit(&left);
+    hocket__buf_deinit(&target);
     if (r && rc < 0)
         give_up(r);
     else if (r && id)

@@ -84,6 +84,7 @@ static int check_file(const char *path, bool *looks, struct hocket_error *err)
     return 1;
 }
 
+/* 0: there is no such file yet. */
 static int check_files(struct hocket__buf *path, bool *looks, struct hocket_error *err)
 {
     static const char *const suffixes[] = { "-wal", "-shm", "-journal", "" };
@@ -95,7 +96,25 @@ static int check_files(struct hocket__buf *path, bool *looks, struct hocket_erro
         rc = check_file(path->data, looks, err);
         hocket__buf_cut(path, len);
     }
-    return rc < 0 ? rc : 0;
+    return rc;
+}
+
+/* SQLite opens what is there, and makes nothing. */
+static int make_file(const char *path, struct hocket_error *err)
+{
+    wchar_t *wide = hocket__wide_path(path);
+    HANDLE h = wide ? CreateFileW(wide, GENERIC_WRITE,
+                   FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, CREATE_NEW,
+                   FILE_ATTRIBUTE_NORMAL, NULL)
+                    : INVALID_HANDLE_VALUE;
+    free(wide);
+    if (h == INVALID_HANDLE_VALUE) {
+        if (wide)
+            hocket__win_failed();
+        return errno == EEXIST ? 0 : complain(err, "make", path);
+    }
+    CloseHandle(h);
+    return 0;
 }
 
 /* `path` with "/" alone; the folder is "." where there is none. */
@@ -127,7 +146,7 @@ int hocket__store_place(
     const char *path, struct hocket__buf *real, bool *looks, struct hocket_error *err)
 {
     char dir[4096], *resolved = NULL;
-    const char *name;
+    const char *name = path;
     int rc = split(path, dir, sizeof(dir), &name, err);
     if (rc == 0)
         rc = hocket__dir_make(dir, true, err);
@@ -146,5 +165,7 @@ int hocket__store_place(
     else if (real->status < 0)
         rc = hocket__error_nomem(err);
     free(resolved);
-    return rc < 0 ? rc : check_files(real, looks, err);
+    if (rc == 0)
+        rc = check_files(real, looks, err);
+    return rc == 0 ? make_file(real->data, err) : rc < 0 ? rc : 0;
 }

@@ -1,0 +1,55 @@
+#!/bin/sh
+# npcs.sh SOURCE BUILD LUAJIT: villagers who plan, change while the game runs, and are saved in the middle of what they say
+# (examples/embed/npcs). With HOCKET_LINUX_MODULE, a folder with hocket.so for LuaJIT here, saves go from one system to the other.
+set -eu
+source_dir=$1 build=$2 luajit=$3
+here=$source_dir/tests/windows
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+    echo "npcs.sh: $*" >&2
+    cat "$work/out" >&2
+    exit 1
+}
+windows() {
+    LUA_CPATH="$build/lua/5.1/?.dll" sh "$here/wine.sh" "$luajit" "$here/love.lua" "$work/game" "$work" --headless "$@" >"$work/out" 2>&1 || fail "it ended with $?"
+    cat "$work/out"
+}
+linux() {
+    LUA_CPATH="$HOCKET_LINUX_MODULE/?.so" luajit "$here/love.lua" "$work/game" "$work" --headless "$@" >"$work/out" 2>&1 || fail "it ended with $?"
+    cat "$work/out"
+}
+village() {
+    rm -rf "$work/game"
+    cp -r "$source_dir/examples/embed/npcs" "$work/game"
+}
+goes_on() {
+    grep -q 'smith says: plainly: good day! I remember 0 things of you.' "$work/out" || fail "the smith does not go on"
+    grep -q 'the smith keeps 1 things' "$work/out" || fail "the smith has forgotten"
+}
+
+village
+: >"$work/out"
+(
+    until [ "$(grep -c ' says: ' "$work/out")" -ge 2 ]; do sleep 0.2; done
+    sed -i 's/You speak plainly/You speak darkly/' "$work/game/agents/smith.md"
+) &
+windows
+wait
+grep -q 'reload: changed: .*smith.md' "$work/out" || fail "nothing was reloaded"
+grep -q 'smith says: darkly: good day! I remember 1 things of you.' "$work/out" || fail "the smith is the old one, or has forgotten"
+
+village
+windows --save
+rm "$work"/game/agents/*
+windows --load
+goes_on
+[ -n "${HOCKET_LINUX_MODULE:-}" ] || exit 0
+linux --load
+goes_on
+village
+linux --save
+rm "$work"/game/agents/*
+windows --load
+goes_on
