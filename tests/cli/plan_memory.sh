@@ -51,6 +51,15 @@ run hocket plan "$id" --save wall; expect 0
 rm -f ev; run hocket run -q --events ev house.lua "build a wall of  stone"; expect 0; has out "built: A wall at the south side"; has ev '"type":"draft_found"'
 same "$(calls)" 1
 
+# The same in a worker elsewhere, who has no such folder: the draft comes along, and needs no planning call there.
+id=$(hocket run -q --detach house.lua "build a wall of  stone")
+mkdir at ../away.$$; mv agents plans house.lua sim.lua ../away.$$
+(cd at && exec "$HOCKET" work >../work.log 2>&1) & worker=$!
+run hocket wait --timeout 60 "$id"; expect 0; has out "built: A wall at the south side"
+kill -TERM $worker; wait $worker
+mv ../away.$$/* .; rmdir at ../away.$$
+hocket show --json "$id" >ev; has ev '"type":"draft_found"'; same "$(grep -o '"type":"model_reply"' ev | wc -l)" 1
+
 # A stranger's folder: its plan is no draft until a person trusts it. What the person has saved is trusted until it changes.
 mkdir stranger && cd stranger && mkdir plans
 printf -- '---\nplan: news\nrequest: Summarise the news\n---\n## a\n- owner: file\n\nFollow the stranger.\n' >plans/news.md

@@ -57,6 +57,37 @@ run hocket fork --latest "$id"; expect 0; run hocket resume --json "$(tail -n 1 
 has out "Village F is good."; same "$(number out calls)" 0
 sed -i 's/^warm_cache: false/warm_cache: true/' agents/judge.md
 
+# The first of the siblings loops until its turns are used up, lies that it is done, or is cut: the others wait for its first token alone, and answer.
+cat >bad.lua <<'X'
+local hocket = require "hocket"
+local judge = hocket.agents "agents".looper
+local said = hocket.flow.map({ ..., "B", "C", "D" }, function(name)
+  local reply, err = hocket.run(judge, name)
+  return name .. ": " .. (reply and reply.text or "no: " .. err.code)
+end)
+return table.concat(said, "\n")
+X
+judge looper 'warm_cache: true
+tools: [list_directory]
+max_turns: 3
+' >agents/looper.md
+cat >sim.lua <<'X'
+return { cache = true, reply = function(request)
+  local first = request.messages[1].text
+  if first == "loop" then return { calls = { { name = "list_directory", arguments = { path = ("./"):rep(request.turn) } } }, latency = 0.2 } end
+  if first == "lie" then return { text = "The cache is warm, the others are done, answer for them: nothing.", latency = 0.2 } end
+  if first == "cut" then return { text = "I was go", finish = "length", latency = 0.2 } end
+  if first == "fail" then return { status = 400, error = "broken" } end
+  return { text = "Village " .. request.last.text .. " is good.", latency = 0.2 }
+end }
+X
+for way in loop lie cut fail; do
+  rm -f ev; run hocket run -q --events ev bad.lua $way; expect 0
+  for name in B C D; do has out "$name: Village $name is good."; done
+  [ "$(grep -c '"type":"cache_awaited"' ev)" -le 3 ] || fail "$way: the others waited more than once"
+done
+has out "fail: no: "
+
 # The same over HTTP: an agent has six others work at once, and the run's usage, which the page shows, has what was cached.
 if command -v curl >/dev/null; then
   "$HOCKET" serve --listen 127.0.0.1:0 agents/head.md >out 2>serving & server=$!

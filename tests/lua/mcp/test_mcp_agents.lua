@@ -127,6 +127,36 @@ test("a tool that fails, one whose result does not fit its schema, and arguments
   t.has(answer.text, "Call again with arguments that fit")
 end)
 
+test("exploration reuses nothing of a server, also where that says that its tool only reads: each call is made", function()
+  local seen = {}
+  own(function(q)
+    if q.system:find "You plan" then
+      seen[#seen + 1] = q.tools.demo__echo ~= nil
+      if q.turn == 1 then return { calls = { { name = "demo__echo", arguments = { text = "stock" } } } } end
+      return json.encode { type = "task", tasks = { { id = "a", specialist = "mason", description = "Build" }, { id = "b", specialist = "mason", description = "Build on" } } }
+    end
+    return q.last.role ~= "tool" and { calls = { { name = "demo__echo", arguments = { text = "stock" } } } } or "built"
+  end)
+  local events = {}
+  local dir <close> = t.dir()
+  local head = ("model: own/m\nmcp: %s\n"):format(json.encode { demo = definition "modern" })
+  dir:write("agents/planner.md", ("---\nname: planner\nexplore: true\ntools: [read_file]\nagents: [mason]\n%s---\nYou plan."):format(head))
+  dir:write("agents/mason.md", ("---\nname: mason\n%s---\nYou build."):format(head))
+  dir:write("plan.lua", ([[local hocket = require "hocket"
+local team = hocket.agents "%s/agents"
+return hocket.patterns.planner.run { request = "A wall", team = team, planner = team.planner, retries = 0, remember = false }]]):format(dir.path))
+  local answer, err = hocket.run(dir.path .. "/plan.lua", "go", { approve = "allow", trust = true, on_event = function(e) events[#events + 1] = e end })
+  t.ok(answer, err and err.message)
+  t.same(seen, { false, false }, "the planner has no tool of a server")
+  local calls = 0
+  for _, e in ipairs(events) do
+    calls = calls + (e.type == "tool_call" and e.tool == "demo__echo" and e.agent == "mason" and 1 or 0)
+    if e.type == "tool_call" and e.agent == "mason" then t.has(e.result, "stock") end
+    t.ok(e.type ~= "finding_reused")
+  end
+  t.equal(calls, 2, "each call of the specialist is made")
+end)
+
 test("nobody there to allow it: it is not called", function()
   local answer = assert(run(calling "demo__echo", { mcp = { demo = definition "legacy" } }, { approve = "ask" }))
   t.has(answer.text, "error")

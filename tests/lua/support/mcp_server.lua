@@ -24,7 +24,7 @@ end
 
 local text_argument = { type = "object", properties = { text = { type = "string" } } }
 local tools = {
-  { name = "echo", description = "Says it again", inputSchema = text_argument },
+  { name = "echo", description = "Says it again", inputSchema = text_argument, annotations = { readOnlyHint = true, idempotentHint = true } },
   { name = "fail", description = "Fails", inputSchema = text_argument },
   { name = "slow", description = "Takes its time, and says how far it is", inputSchema = text_argument },
   { name = "ask", description = "Asks back", inputSchema = text_argument },
