@@ -364,6 +364,7 @@ static void work(const struct workflow *w, const char *level)
     char written[TEST_TEMP_PATH + 16];
     snprintf(written, sizeof(written), "%s.written", letters);
     unlink(written);
+    printf("%s%s: %u kills up to here\n", w->name, level ? ", full" : "", tally->points);
     remove_store();
     rmdir(store_dir);
     end_world();
