@@ -480,6 +480,16 @@ end
 -- What events show of a question about an answer that is held.
 local HELD = "(about an answer that is held)"
 
+-- Its work, between its hooks and under its guards. An agent of a pool has its guards and its project's hooks where it works: the caller's
+-- process asks those of the program alone.
+local function work_watched(step)
+  local hooks, guards = step.run.hooks, not step.plain and step.def.guards or nil
+  if step.opts.compact or not (hooks or guards) then return work_or_alternate(step) end
+  local is_elsewhere = not step.plain and pool.takes(step)
+  if is_elsewhere then hooks, guards = hooks and hooks:of_program(), nil end
+  return agent_hooks.around(step, hooks, work_or_alternate, guards)
+end
+
 -- What a job of the broker does for an agent: announces it, lets it answer, says how it ended.
 local function perform(step, job)
   local def, opts = step.def, step.opts
@@ -496,8 +506,7 @@ local function perform(step, job)
   local observed <close> = observer and observer:agent(step)
   local ended <close> = step
   run.at_work[step.op], step.over = step, nil
-  local reply, err
-  if (run.hooks or not step.plain and def.guards) and not opts.compact then reply, err = agent_hooks.around(step, run.hooks, work_or_alternate) else reply, err = work_or_alternate(step) end
+  local reply, err = work_watched(step)
   if reply and not opts.inner then
     reply.usage = job:usage() or reply.usage
     reply.usage_total = reply.usage

@@ -15,6 +15,7 @@
 ENDS_WITH(hocket_options, n_policies);
 ENDS_WITH(hocket_run_spec, deltas);
 ENDS_WITH(hocket_tool_spec, flags);
+ENDS_WITH(hocket_hook_spec, timeout_ms);
 ENDS_WITH(hocket_host_stats, lua_bytes);
 
 /* ---- At the end of a page ------------------------------------------------------------------ */
@@ -188,6 +189,41 @@ static void test_tool_spec(void **state)
     hocket_close(h, NULL, NULL);
 }
 
+struct old_hook_spec {
+    size_t size;
+    const char *name, *points;
+};
+
+struct new_hook_spec {
+    struct hocket_hook_spec known;
+    const char *more;
+};
+
+static void test_hook_spec(void **state)
+{
+    (void) state;
+    struct hocket_error e;
+    hocket_host *h = open_one();
+    struct hocket_hook_spec none = { .name = "guard", .points = "before_tool" };
+    assert_int_equal(hocket_hook_add(h, &none, on_look, NULL, NULL, &e), HOCKET_EINVAL);
+    assert_non_null(strstr(e.message, "sizeof(struct hocket_hook_spec)"));
+    struct old_hook_spec *old = edge(sizeof(*old));
+    *old = (struct old_hook_spec){ sizeof(*old), "guard", "before_tool" };
+    assert_int_equal(hocket_hook_add(h, (void *) old, on_look, NULL, NULL, &e), 0);
+    assert_int_equal(hocket_hook_add(h, (void *) old, on_look, NULL, NULL, &e), HOCKET_EEXIST);
+    assert_int_equal(hocket_hook_remove(h, "guard", &e), 0);
+    struct new_hook_spec *new = edge(sizeof(*new));
+    *new = (struct new_hook_spec){ .known = { sizeof(*new), "guard", "before_tool", NULL, 0 } };
+    assert_int_equal(hocket_hook_add(h, &new->known, on_look, NULL, NULL, &e), 0);
+    assert_int_equal(hocket_hook_remove(h, "guard", &e), 0);
+    new->more = "x";
+    assert_int_equal(hocket_hook_add(h, &new->known, on_look, NULL, NULL, &e), HOCKET_EINVAL);
+    assert_non_null(strstr(e.message, "newer hocket and sets a member of struct hocket_hook_spec"));
+    free_edge(old);
+    free_edge(new);
+    hocket_close(h, NULL, NULL);
+}
+
 /* ---- What a host fills -------------------------------------------------------------------------- */
 
 struct new_stats {
@@ -277,6 +313,7 @@ int main(void)
         cmocka_unit_test(test_no_size),
         cmocka_unit_test_teardown(test_run_spec, drop_file),
         cmocka_unit_test(test_tool_spec),
+        cmocka_unit_test(test_hook_spec),
         cmocka_unit_test(test_stats),
         cmocka_unit_test(test_no_host),
         cmocka_unit_test(test_no_event),

@@ -21,6 +21,25 @@ for name, member in pairs(needs) do
   end)
 end
 
+t.test("arguments that may be missing have their types, too", function()
+  for name, cases in pairs {
+    run = { instead = '"x"', labels = '"x"', priority = '"x"', deltas = '"x"', options = '"x"' },
+    submit = { pool = "7", due_ms = '"x"', id = "7", caller = "7", project = "7" },
+    runs = { parent = "true", before = "7", target = "7", label = '"x"', limit = '"x"' },
+    resumable = { most = "true", id = "7", here = "7" },
+  } do
+    for member, value in pairs(cases) do
+      local args = ('{"target": "x.lua", "%s": %s}'):format(member, value)
+      local code, _, _, message = entry.start(name, member == "target" and '{"target": 7}' or args, nil, "id")
+      t.equal(code, "invalid", args)
+      t.has(message, ("the operation '%s' needs '%s'"):format(name, member))
+    end
+  end
+  local code, _, _, message = entry.start("submit", '{"target": "x.lua", "options": {"models": "x"}}', nil, "id")
+  t.equal(code, "invalid")
+  t.has(message, "bad option 'models' (table expected, got string)")
+end)
+
 t.test("options of another type", function()
   local dir <close> = t.dir()
   dir:write("a.md", "---\nname: a\nmodel: sim\n---\nYou.\n")

@@ -75,23 +75,26 @@ local operations = {
   import = "hocket.internal.commands.transfer",
 }
 
--- What operations cannot do without: texts, and with [] lists or objects. What has a ? may be missing.
+-- What operations cannot do without: texts, and with [] lists or objects, with # numbers, with ! booleans. What has a ? may be missing.
 local needed = {
-  run = "target input? options?[]", submit = "target input? options?[]", check = "paths[]", eval = "paths[] folder", attach = "to? commands?[]", command = "line",
+  run = "target input? options?[] instead?[] labels?[] priority?# deltas?!", submit = "target input? options?[] pool? due_ms?# id? caller? project?",
+  runs = "parent? before? target? label?[] webhook? limit?#", resumable = "id? here? most?# conversation?!", check = "paths[]", eval = "paths[] folder", attach = "to? commands?[]", command = "line",
   decode = "protocol file", new = "dir", skill = "program? dir?", agents = "path?", models = "provider?", sim = "script?", rollback = "path", watch = "path", admit_run = "id",
   memory = "word", mcp = "words[]", mcp_serve = "targets?[] tools?[]", serve = "targets[]", ping = "url state", policy = "targets[] files[]", prompt = "name",
   serve_token = "word", show = "id", follow = "id", page = "id script style", answer = "id question? text?", answer_link = "id question", say = "id text", signal = "id name",
   schedule = "word", budget = "word", work = "pools?[]", wait = "id", cancel = "id", fork = "id", remove = "ids[]", store = "word", plan = "id?", export = "id?", import = "file",
 }
 
+local kinds = { [""] = { "string", "a text" }, ["["] = { "table", "a list or an object" }, ["#"] = { "number", "a number" }, ["!"] = { "boolean", "true or false" } }
+
 -- What is wrong with the arguments of an operation, if anything: whoever embeds us wrote them.
 local function misfit(name, args)
   if type(args) ~= "table" or json.is_array(args) and args[1] ~= nil then return ("the arguments of the operation '%s' have to be one JSON object"):format(name) end
-  for member, may_lack, list in (needed[name] or ""):gmatch "([%w_]+)(%??)(%[?)" do
-    local value = args[member]
+  for member, may_lack, mark in (needed[name] or ""):gmatch "([%w_]+)(%??)([%[#!]?)" do
+    local value, kind = args[member], kinds[mark]
     if may_lack ~= "" and value == json.null then args[member], value = nil, nil end
-    if type(value) ~= (list == "" and "string" or "table") and (may_lack == "" or value ~= nil) then
-      return ("the operation '%s' needs '%s' (%s)"):format(name, member, list == "" and "a text" or "a list or an object")
+    if type(value) ~= kind[1] and (may_lack == "" or value ~= nil) then
+      return ("the operation '%s' needs '%s' (%s)"):format(name, member, kind[2])
     end
   end
 end

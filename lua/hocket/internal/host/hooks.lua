@@ -27,6 +27,9 @@ local function keep(name, value)
   local by_point, wrong = hooks.read(value, "the program (" .. name .. ")")
   if not by_point then error({ code = "invalid", message = ("hook '%s': %s"):format(name, wrong) }, 0) end
   if not next(by_point) then error({ code = "invalid", message = ("hook '%s' has no point"):format(name) }, 0) end
+  for _, list in pairs(by_point) do
+    for _, one in ipairs(list) do one.of_program = true end
+  end
   kept[#kept + 1] = { name = name, by_point = by_point }
   runs.on_begin("hooks of the program", add_to)
 end

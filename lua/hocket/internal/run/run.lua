@@ -69,7 +69,9 @@ run.traces = nil
 local option_kinds = { models = "table", variables = "table", prices = "table", labels = "table", rules = "table", files = "table", call = "table", jobs = "number", max_turns = "number",
   edition = "number", workdir = "string", record = "string", replay = "string", cwd = "string" }
 
-local function check_options(options)
+--- Raises for an option of a wrong type.
+---@param options table
+function run.check_options(options)
   for name, value in pairs(options) do
     local kind = option_kinds[name]
     if kind and type(value) ~= kind then
@@ -102,7 +104,7 @@ function run.new(spec)
   made.adopted = setmetatable({}, { __mode = "k" })
   if made.durable then made.journal:accounts(made.accounts) end
   by_journal[made.journal] = made
-  check_options(made.options)
+  run.check_options(made.options)
   if made.options.priority ~= nil and not is_priority(made.options.priority) then
     error({ code = "invalid", message = ("bad option 'priority' (a whole number from -100 to 100 expected, got %s)"):format(tostring(made.options.priority)) }, 0)
   end

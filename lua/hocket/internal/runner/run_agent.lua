@@ -192,7 +192,7 @@ end
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function runner.hooked(run, input, work)
-  if run.hooks then return run_hooks.around(run, input, work) end
+  if run.hooks then return run_hooks.around(run, input, work, run.call and run.hooks:of_program() or run.hooks) end
   return work(input)
 end
 

@@ -9,6 +9,7 @@ local provider_file = require "hocket.internal.base.lazy" "hocket.internal.runne
 local provider_place = require "hocket.internal.runner.provider_place"
 local rule_check = require "hocket.internal.session.rule_check"
 local retry = require "hocket.internal.pool.retry"
+local runs = require "hocket.internal.base.lazy" "hocket.internal.run.run"
 local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
 local targets = require "hocket.internal.runner.target"
@@ -32,6 +33,7 @@ local function shown(name)
 end
 
 local function check(args)
+  runs.check_options(args.options or {})
   if not utf8.len(args.target) or args.target:find "\0" then return failure("invalid", "the target is not valid UTF-8, or has a NUL in it") end
   if not utf8.len(args.input or "") then return failure("invalid", "the input is not valid UTF-8") end
   if #(args.input or "") > MAX_INPUT then return failure("limit", "the input is larger than %d MiB", MAX_INPUT >> 20) end

@@ -101,8 +101,8 @@ local function guarded(step, held, untold, reply, err)
 end
 
 -- Does the work, with what it writes held until the hooks behind it and the guards have decided.
-local function held_work(step, hooks, untold, work)
-  local own, guards_it = step.def.guards, untold ~= nil
+local function held_work(step, hooks, own, untold, work)
+  local guards_it = untold ~= nil
   local held = (guards_it or hooks and hooks:has("after_agent", step.def.name)) and held_back.new() or nil
   step.held = held
   local reply, err, raised, instead
@@ -129,10 +129,11 @@ end
 ---@param step hocket.Step
 ---@param hooks hocket.Hooks|false
 ---@param work fun(step: hocket.Step): hocket.Reply?, hocket.Error?
+---@param own? table Its guards, where they are asked here.
 ---@return hocket.Reply?
 ---@return hocket.Error?
-function agent_hooks.around(step, hooks, work)
-  local untold = step.def.guards and step.def.guards.output and {} or nil
+function agent_hooks.around(step, hooks, work, own)
+  local untold = own and own.output and {} or nil
   local said = hooks and hooks:ask("before_agent", step.def.name, about_work(step), emitter(step, untold))
   if said and said.deny then
     tell_all(step, untold)
@@ -144,10 +145,10 @@ function agent_hooks.around(step, hooks, work)
   local input, wrong = step.input, nil
   if said then input, wrong = input_of(step, said) end
   if not input then return denied(step, wrong) end
-  local own = step.input
+  local former = step.input
   step.input = input
-  local left <close> = setmetatable({}, { __close = function() step.input = own end }) -- another attempt begins anew
-  return held_work(step, hooks, untold, work)
+  local left <close> = setmetatable({}, { __close = function() step.input = former end }) -- another attempt begins anew
+  return held_work(step, hooks, own, untold, work)
 end
 
 return agent_hooks

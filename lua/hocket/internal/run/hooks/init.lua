@@ -45,6 +45,7 @@ hooks.points = {
 ---@field timeout number Seconds.
 ---@field from string For people: where it stands.
 ---@field gone? boolean The host has taken it back.
+---@field of_program? boolean It is the embedding program's, and not the project's.
 
 ---@class hocket.HookDecision
 ---@field deny? string Why.
@@ -265,6 +266,21 @@ function Hooks:add(by_point)
     local mine = self.by_point[point] or {}
     self.by_point[point] = table.move(list, 1, #list, #mine + 1, mine)
   end
+end
+
+--- Those of the embedding program alone.
+---@return hocket.Hooks
+function Hooks:of_program()
+  local by_point = {}
+  for point, list in pairs(self.by_point) do
+    for _, hook in ipairs(list) do
+      if hook.of_program then
+        by_point[point] = by_point[point] or {}
+        table.insert(by_point[point], hook)
+      end
+    end
+  end
+  return setmetatable({ run = self.run, by_point = by_point }, Hooks)
 end
 
 --- The agent at work, for what a hook learns.

@@ -41,10 +41,11 @@ end
 ---@param run hocket.Run
 ---@param input string|table|nil
 ---@param work fun(input: string|table|nil): hocket.Reply?, hocket.Error?
+---@param hooks hocket.Hooks Its own; where it works for an agent of another run, that one has asked the project's.
 ---@return hocket.Reply?
 ---@return hocket.Error?
-function run_hooks.around(run, input, work)
-  local hooks, name = run.hooks, run.target and run.target.path or "run"
+function run_hooks.around(run, input, work, hooks)
+  local name = run.target and run.target.path or "run"
   local about = { target = name, input = type(input) == "string" and input or nil }
   local said = hooks:ask("before_run", name, about, function(type, payload) run:emit(type, payload) end)
   if said and said.deny then return denied(said.deny) end
