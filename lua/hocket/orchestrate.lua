@@ -48,6 +48,7 @@ local contract, partial_result = lazy "hocket.internal.session.contract", lazy "
 local of_job = all_arguments.of("orchestrate.job", "agent", "string|table|function", "table?")
 local of_again = all_arguments.of("orchestrate.again", "table", "step", "string")
 local of_call = all_arguments.of("orchestrate.call", "agent", "string|table", "table?", "function?")
+local of_argument = all_arguments.of("orchestrate.argument", "string", "integer", "string")
 local of_framed = all_arguments.of("orchestrate.framed", "string", "table")
 
 local orchestrate = {}
@@ -319,11 +320,7 @@ end
 ---@param wanted string A type's name, "integer", "agent", "step", "state" or "callable"; several with `|` between; `?` behind: or nil.
 ---@param value any
 function orchestrate.argument(name, n, wanted, value)
-  if type(name) ~= "string" or math.type(n) ~= "integer" or type(wanted) ~= "string" then -- one question: patterns ask this for each call
-    arguments("orchestrate.argument", 1, "string", name)
-    arguments("orchestrate.argument", 2, "integer", n)
-    arguments("orchestrate.argument", 3, "string", wanted)
-  end
+  of_argument(name, n, wanted)
   arguments(name, n, wanted, value)
 end
 
@@ -611,9 +608,11 @@ local function job_of(def, input, opts)
     if opts.board or opts.document then run:adopt(opts) end
     if opts.context then opts = checked_context(opts) end
   end
+  local allowed = above and above.allowed
+  if opts.allowed ~= nil then allowed = permission.narrow(allowed, opts.allowed) end
   local step = setmetatable({
     run = run, def = def, facts = facts, wraps = (rare ~= 0 or facts.has_around) or nil, plain = plain, op = run:operation(), opts = opts, input = input, above = above, depth = depth, deepest = deepest, within = context.within,
-    allowed = permission.narrow(above and above.allowed, opts.allowed), only_reads = not plain and opts.only_reads or above and above.only_reads or nil, via = run.observer and run.observer:here() or nil,
+    allowed = allowed, only_reads = not plain and opts.only_reads or above and above.only_reads or nil, via = run.observer and run.observer:here() or nil,
   }, Step) -- at most 16, with what comes later: one more would cost each step twice as much
   if not plain and opts.fork then
     local taken, why = fork.take(step)
