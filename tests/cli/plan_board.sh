@@ -112,4 +112,19 @@ killed_and_resumed() { # WHOLE SHOWN COUNTS TARGET: its answer, its tree, and ho
 }
 killed_and_resumed whole shown "1 2 1" house.lua
 killed_and_resumed site/whole site/shown "1 0 0" site/agents/lead.md
+
+# A handoff that the model chooses: chosen once, and the chosen one's answer.
+mkdir -p desk/agents
+printf -- '---\nname: desk\nhandoff: [{agent: legal, when: it is about contracts, pass: conversation}, {agent: money}]\n---\nYou are desk\n' >desk/agents/desk.md
+printf -- '---\nname: legal\n---\nYou are legal\n' >desk/agents/legal.md
+printf -- '---\nname: money\n---\nYou are money\n' >desk/agents/money.md
+cat >desk/sim.lua <<'X1'
+return function(request)
+  if request.system:find "You are legal" then return { latency = 0.05, text = "It ends in May." } end
+  return { latency = 0.05, text = "I look who is there.", calls = { { name = "handoff_to", arguments = { agent = "legal", reason = "a contract", response = "it is a contract" } } } }
+end
+X1
+run hocket run -q desk/agents/desk.md now; expect 0; has out "It ends in May."; cp out desk/whole; : >desk/shown
+killed_and_resumed desk/whole desk/shown "0 0 0" desk/agents/desk.md
+same "$(grep -c '"type":"handoff"' records) $(grep -c '"type":"model_reply"' records)" "1 2"
 finish
