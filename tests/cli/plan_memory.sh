@@ -70,4 +70,25 @@ cd ..
 run env HOCKET_TRUST= "$HOCKET" run -q --events ev house.lua "build a wall of stone"; expect 0; has ev '"type":"draft_found"'
 echo "And a door." >>plans/wall.md; rm -f ev
 run env HOCKET_TRUST= "$HOCKET" run -q --events ev house.lua "build a wall of stone"; hasnt ev '"type":"draft_found"'; has ev "the saved plan is left out"
+
+# Served: each end user has the answers that they gave, and nobody has another's.
+if command -v curl >/dev/null; then
+  mkdir served && cd served && cp -r ../agents ../house.lua ../sim.lua .
+  "$HOCKET" serve --trust --listen 127.0.0.1:0 house.lua >out 2>serving & server=$!
+  until_true grep -qs '^serving' serving
+  url=$(sed -n 's/^serving //p' serving); token=$(cat "$HOME/.local/state/hocket/serve-token"); what="hocket serve"
+  ask() { curl -sS --max-time 60 -H "Authorization: Bearer $token" -H 'Content-Type: application/json' "$@"; }
+  rests() { ask "$url/api/runs/$served" >body; grep -qE '"state":"(waiting|done|failed)"' body; }
+  begin() {
+    ask -d '{"target":"house","input":"Build a wall of clay","options":{"interactive":true,"user":"'"$1"'"}}' "$url/api/runs" >body
+    served=$(grep -oE '01[0-9A-Z]{24}' body | head -n 1); until_true rests
+  }
+  begin ann; has body "Which place?"
+  ask -d '{"question":"q1","text":"the north side"}' "$url/api/runs/$served/answers" >body
+  is_done() { ask "$url/api/runs/$served" >body; grep -q '"state":"done"' body; }
+  until_true is_done; has body "A wall at the north side"
+  begin ann; has body "A wall at the north side"
+  begin bob; has body "Which place?"; hasnt body "north"
+  kill -TERM $server; wait $server; cd ..
+fi
 finish
