@@ -60,12 +60,17 @@ local function everybody(team)
   return list
 end
 
-local function measured(def)
-  return bounds.one(agents.team_of(def), def.name)
+-- Bounds of agents, each measured once: a plan may have thousands of steps.
+local function measuring()
+  local known = {}
+  return function(def)
+    known[def] = known[def] or bounds.one(agents.team_of(def), def.name)
+    return known[def]
+  end
 end
 
 -- Of one attempt at each step, in floating point: products may be large.
-local function of_steps(about, team, field)
+local function of_steps(measured, about, team, field)
   local sum = 0.0
   for _, task in ipairs(about.plan.tasks) do
     sum = sum + measured(team[task.specialist])[field]
@@ -75,21 +80,21 @@ local function of_steps(about, team, field)
 end
 
 -- Of one part, whoever gets it.
-local function of_part(defs, field)
+local function of_part(measured, defs, field)
   local most = 0
   for _, def in ipairs(defs) do most = math.max(most, measured(def)[field]) end
   return most
 end
 
 local function measure(about, team)
-  local defs = named(about, team)
+  local defs, measured = named(about, team), measuring()
   local splits = any_has(defs, "split_task")
   if splits then defs = everybody(team) end
   local attempts = (coordinator.RETRIES + 1) * (any_has(defs, "report_blocker") and 1 + blockers.MOST or 1.0)
   local function of(field)
-    local steps, parts = of_steps(about, team, field), 0
+    local steps, parts = of_steps(measured, about, team, field), 0
     if not splits then return steps * attempts end
-    local part = of_part(defs, field)
+    local part = of_part(measured, defs, field)
     for _ = 1, coordinator.SPLIT_DEPTH do parts = plan.TASK_LIMIT * attempts * (part + parts) end
     return attempts * (steps + #about.plan.tasks * parts)
   end
