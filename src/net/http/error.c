@@ -97,7 +97,7 @@ static const char *words_for(const struct hocket__request *req, CURLcode code)
     if (is_chunk_error(req, code))
         return "a chunk of the answer is malformed";
     if ((int) code == TOO_LARGE)
-        return "the answer has more headers than libcurl takes";
+        return "the answer has more headers than libcurl takes, or one that is too long";
     switch (code) {
     case CURLE_COULDNT_RESOLVE_HOST: return "its name cannot be resolved";
     case CURLE_COULDNT_RESOLVE_PROXY: return "the name of the proxy cannot be resolved";
