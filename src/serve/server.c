@@ -159,6 +159,7 @@ static bool accept_one(struct hocket__server *s)
             take_break(s, fd);
         return is_transient(fd);
     }
+    keep_reserve(s); /* the one that was given up comes back as soon as there is another */
     if (s->n_conns < s->max_connections)
         hocket__conn_open(s, fd, false);
     else if (s->n_conns - s->max_connections < MAX_REFUSED)

@@ -143,6 +143,35 @@ static void no_descriptor_is_free(void **state)
     bench_close(&b);
 }
 
+/* A descriptor that was given up is kept again with the next connection, also where none was refused meanwhile. */
+static void the_reserve_comes_back(void **state)
+{
+    struct bench b;
+    char got[500] = "";
+    struct rlimit all;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &all), 0);
+    bench_open(&b);
+    bench_start(&b);
+    int one = client_open(&b);
+    leave_no_descriptor();
+    client_say(&b, one, GET_HELLO);
+    while (hocket__server_connections(b.server) == 0)
+        bench_turn(&b);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &all), 0);
+    int two = client_open(&b);
+    client_say(&b, two, GET_HELLO);
+    client_expect(&b, two, HELLO);
+    int three = client_open(&b);
+    leave_no_descriptor();
+    assert_true(client_read_all(&b, three, got, sizeof got) > 0);
+    assert_non_null(strstr(got, "HTTP/1.1 503 "));
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &all), 0);
+    close(one);
+    close(two);
+    close(three);
+    bench_close(&b);
+}
+
 static void idle_clients_are_let_go(void **state)
 {
     struct bench b;
@@ -237,6 +266,7 @@ int main(void)
         cmocka_unit_test(refuses_what_is_too_large),
         cmocka_unit_test(more_connections_than_allowed),
         cmocka_unit_test(no_descriptor_is_free),
+        cmocka_unit_test(the_reserve_comes_back),
         cmocka_unit_test(idle_clients_are_let_go),
         cmocka_unit_test(a_body_that_drips_is_refused),
         cmocka_unit_test(strangers_send_little),
