@@ -12,6 +12,7 @@ local agents = require "hocket.agent"
 local bind = require "hocket.internal.base.script.bind"
 local bounds = require "hocket.internal.agents.bounds"
 local facts_of = require "hocket.internal.agents.facts"
+local lengths = require "hocket.internal.base.script.lengths"
 local models = require "hocket.model"
 local parse = require "hocket.internal.base.script.parse"
 local prices = require "hocket.prices"
@@ -90,96 +91,6 @@ end
 local function hidden(self, node, message, ...)
   self.hides = true
   return unknown(self, node, message, ...)
-end
-
--- ---- How long lists are ---------------------------------------------------------------------------------
-
-local schema_of
-
--- Whether a name is what it was written or checked as; `depth`: lists inside of it.
-local function stays(binding, depth)
-  depth = depth or 0
-  if not binding or binding.assigned or binding.changed or binding.grown and binding.grown <= depth then return false end
-  return not binding.item_of or stays(binding.item_of, depth + 1)
-end
-
-local function schema_of_index(self, node)
-  local object = schema_of(self, node.object)
-  local known, key = bind.constant(node.key)
-  if type(object) ~= "table" or not known then return nil end
-  if type(key) == "string" and type(object.properties) == "table" then return object.properties[key] end
-end
-
--- The schema that a value was checked by: of the workflow's input, or of an agent's answer.
-function schema_of(self, node)
-  if node.kind == "paren" then return schema_of(self, node.value) end
-  if node.kind == "index" then return schema_of_index(self, node) end
-  if node.kind == "call" then return self.outputs[node] end
-  if node.kind ~= "name" or not stays(node.binding) then return nil end
-  if node.binding.schema then return node.binding.schema end
-  return node.binding.value and schema_of(self, node.binding.value)
-end
-
-local several = { call = true, method = true, vararg = true }
-
-local function items_of(node)
-  for i, item in ipairs(node.items) do
-    if item.key or i == #node.items and several[item.value.kind] then return nil end
-  end
-  return #node.items
-end
-
-local length
-
-local function option(node, name)
-  local given = node and bind.written(node)
-  local item = given and given.kind == "table" and bind.item(given, name)
-  if not item then return nil end
-  local known, value = bind.constant(item)
-  return known and math.type(value) == "integer" and value >= 0 and value or nil
-end
-
--- The items of a call of `map` or `pipeline`.
-local function items_of_call(self, node, options)
-  local list = node.arguments[1]
-  local most_of = option(node.arguments[options], "max")
-  local known = list and length(self, list)
-  if most_of and known then return math.min(most_of, known) end
-  return most_of or known
-end
-
-local lists = { map = 3, pipeline = 3 }
-
-local length_of = {
-  paren = function(self, node) return length(self, node.value) end,
-  table = function(_, node) return items_of(node) end,
-  index = function(self, node)
-    local found = schema_of(self, node)
-    return type(found) == "table" and found.type == "array" and math.tointeger(found.maxItems) or nil
-  end,
-  name = function(self, node)
-    if not stays(node.binding) then return nil end
-    local found = schema_of(self, node)
-    if type(found) == "table" and found.type == "array" then return math.tointeger(found.maxItems) end
-    return node.binding.value and length(self, node.binding.value)
-  end,
-  binary = function(self, node)
-    if node.operator ~= "or" then return nil end
-    local left, right = length(self, node.left), length(self, node.right)
-    return left and right and math.max(left, right)
-  end,
-  call = function(self, node)
-    local module, name = bind.member(node.fn)
-    if module == "hocket.json" and name == "array" and node.arguments[1] then return length(self, node.arguments[1]) end
-    if module == bind.WORKFLOW and lists[name] then return items_of_call(self, node, lists[name]) end
-    local found = self.outputs[node]
-    return type(found) == "table" and found.type == "array" and math.tointeger(found.maxItems) or nil
-  end,
-}
-
-function length(self, node)
-  local fn = length_of[node.kind]
-  return fn and fn(self, node)
 end
 
 -- ---- One agent --------------------------------------------------------------------------------------------
@@ -502,7 +413,7 @@ end
 -- The functions of a list that is written out.
 local function functions_of(self, node, what)
   local given = node and bind.written(node)
-  if not given or given.kind ~= "table" or not items_of(given) then
+  if not given or given.kind ~= "table" or not lengths.items(given) then
     return unknown(self, node or { line = 0 }, "the functions of '%s' are not written out", what)
   end
   local part = amount()
@@ -512,7 +423,7 @@ end
 
 local function over_list(self, node, what, inner)
   local list = node.arguments[1]
-  local part, count = list and value_of(self, list) or amount(), items_of_call(self, node, 3)
+  local part, count = list and value_of(self, list) or amount(), lengths.of_call(self.outputs, node, 3)
   part = add(part, rest_of(self, node, 3))
   if count then return add(part, times(inner, count)) end
   return add(part, unbounded(self, node, inner, "'%s' over a list of unknown length: give it { max = N }, or the list's schema maxItems", what))
@@ -522,7 +433,7 @@ end
 local function give_item(self, node)
   local fn, list = node.arguments[2], node.arguments[1]
   local parameter = fn and fn.kind == "function" and fn.bindings[1]
-  local found = parameter and list and schema_of(self, list)
+  local found = parameter and list and lengths.schema_of(self.outputs, list)
   if type(found) == "table" and type(found.items) == "table" then parameter.schema, parameter.item_of = found.items, shared.root(list) end
 end
 
@@ -565,7 +476,7 @@ local words = {
     if not given or given.kind ~= "table" then return unknown(self, node, "the table of 'loop' is not written out") end
     local beside = add(others_of(self, given), rest_of(self, node, 2))
     local inner = add(add(call_of(self, bind.item(given, "step")), call_of(self, bind.item(given, "done"))), goal_of(self, node, bind.item(given, "goal")))
-    local rounds = bind.item(given, "max") and option(node.arguments[1], "max") or not bind.item(given, "max") and ROUNDS
+    local rounds = bind.item(given, "max") and lengths.option(node.arguments[1], "max") or not bind.item(given, "max") and ROUNDS
     if rounds then return add(beside, times(inner, rounds)) end
     return add(beside, unbounded(self, node, inner, "the 'max' of 'loop' is not written out"))
   end,
@@ -732,7 +643,7 @@ local function iterated(node)
 end
 
 local function give_loop_item(self, node, list)
-  local found, item = schema_of(self, list), node.bindings and node.bindings[2]
+  local found, item = lengths.schema_of(self.outputs, list), node.bindings and node.bindings[2]
   if item and type(found) == "table" and type(found.items) == "table" then item.schema, item.item_of = found.items, shared.root(list) end
 end
 
@@ -763,14 +674,14 @@ local statements = {
   ["if"] = branches_of,
   ["for"] = function(self, node)
     local part, inner = values_of(self, node.range), block_of(self, node.body)
-    local rounds = bind.rounds(node.range, function(list) return length(self, list) end)
+    local rounds = bind.rounds(node.range, function(list) return lengths.of(self.outputs, list) end)
     if rounds then return add(part, times(inner, rounds)) end
     return add(part, unbounded(self, node, inner, "'for' goes to a number that is not written out: use map with { max = N }"))
   end,
   ["in"] = function(self, node)
     local list = iterated(node)
     if list then give_loop_item(self, node, list) end
-    local part, inner, rounds = values_of(self, node.values), block_of(self, node.body), list and length(self, list)
+    local part, inner, rounds = values_of(self, node.values), block_of(self, node.body), list and lengths.of(self.outputs, list)
     if rounds then return add(part, times(inner, rounds)) end
     return add(part, unbounded(self, node, inner, "'for' over a list of unknown length: use map with { max = N }"))
   end,
