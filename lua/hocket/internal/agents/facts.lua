@@ -23,9 +23,20 @@ local function has(list, name)
   return false
 end
 
---- Keys that few agents have: who has none of them is asked for none of them at each call.
-local rare = { "alternates", "approve", "budget", "guards", "input", "output", "pool", "server_tools", "theirs", "tool_choice", "until", "workflow" }
+--- Keys that a call of the agent does not read, or reads from these facts. An agent with another key, for example a future one, is asked for
+--- all keys at each call.
+local usual = {}
+for key in ([[agents approve_plan body checks context description display_name document explore fallback file handoff max_tokens max_tool_calls
+  max_turns mcp memory model name on_failure parallel per_call project prompt prompt_line reasoning retries router advisors seed skills stop task_limit team
+  temperature timeout tools top_k top_p variables wanted warm_cache]]):gmatch "%S+" do usual[key] = true end
 local around = { "advisors", "handoff", "router", "team" }
+
+local function is_plain(def)
+  for key, value in pairs(def) do
+    if value and not usual[key] then return false end
+  end
+  return true
+end
 
 local function has_any(def, keys)
   for _, key in ipairs(keys) do
@@ -42,7 +53,7 @@ end
 ---@field asks_again boolean Whether it may ask those again that it has called (tool ask_again).
 ---@field has_places boolean Whether its prompt is to be filled in.
 ---@field edges hocket.Edge[] Whom it may call.
----@field is_plain boolean Whether it has none of the keys that few agents have.
+---@field is_plain boolean Whether it has only keys that a call of it need not look at.
 ---@field has_around boolean Whether it has advisors, a router, a team or a handoff.
 ---@field spec table A metatable: what a session's spec does not say itself, the definition says.
 
@@ -64,7 +75,7 @@ return function(def)
   facts = {
     may_delegate = may_delegate, has_tools = may_delegate or #def.tools > 0 or #sets > 0, sets = sets, has_workflows = has_workflows(def.tools),
     asks_again = has(def.tools, "ask_again"), has_places = def.prompt:find("{{", 1, true) ~= nil, edges = graph.edges(def), spec = { __index = says },
-    is_plain = not has_any(def, rare), has_around = has_any(def, around),
+    is_plain = is_plain(def), has_around = has_any(def, around),
   }
   known[def] = facts
   return facts
