@@ -111,6 +111,11 @@ function fiber.children() end
 ---@return any
 function fiber.context() end
 
+--- The context's `within`, where it is a table: the run that a fiber belongs to.
+---@return table?
+---@internal
+function fiber.within() end
+
 --- Sets it for the running fiber.
 ---@param value any
 function fiber.set_context(value) end
