@@ -16,7 +16,7 @@ export function newState() {
   return {
     at: 0, time: null, began: null, ended: null, message: "", answer: null, error: null, simulated: false, stopped: false, outcome: null,
     agents: [], byOp: new Map(), boards: [], documents: [], jobs: new Map(), open: new Map(), said: new Map(), usage: newUsage(), models: new Map(),
-    notes: [], streams: new Map(), plan: null, talk: null, turns: 0, types: new Map(),
+    notes: [], told: [], streams: new Map(), plan: null, talk: null, turns: 0, types: new Map(),
   };
 }
 
@@ -415,6 +415,11 @@ function answerRun(state, agent, record) {
 }
 
 const say = (state, agent, record) => void (agent?.items ?? state.notes).push(record);
+// Of the run as a whole, unless an agent is named: the overview shows it.
+const tell = (state, agent, record) => {
+  if (!agent) state.told.push(record);
+  say(state, agent, record);
+};
 const speak = (state, agent, record) => {
   if (agent) state.streams.delete(agent.op);
   say(state, agent, record);
@@ -502,6 +507,9 @@ const takes = {
   budget_awaited: awaitRun("waits for its project's budget"),
   budget_returned: answered,
   input_received: answered,
+  phase_started: tell,
+  workflow_report: tell,
+  bound_raised: tell,
   // What is said in a conversation is of several operations, one for each turn: it has a list of its own.
   conversation_started(state, agent, record) {
     state.talk = state.notes.filter((one) => one.type === "workflow_started" && text(one.message));

@@ -169,7 +169,8 @@ end
 
 -- A reply whose text is nothing but calls has them as its calls, or makes them a misfit. What was held back of it is reported.
 local function read_text(self, call)
-  local n, are_calls = call:read_text(), nil
+  local n = call:read_text()
+  local are_calls
   self.misfit = nil
   if n then
     are_calls, self.misfit = text_calls.read(self, call, n)

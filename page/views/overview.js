@@ -4,9 +4,10 @@ import { address } from "../route.js";
 import { h } from "../view.js";
 import { markdown } from "../markdown.js";
 import { openCard } from "./answer.js";
+import { item } from "./transcript.js";
 import * as format from "../format.js";
 
-const MOST_CARDS = 60;
+const MOST_CARDS = 60, MOST_TOLD = 100;
 
 function waits(app) {
   const { session } = app;
@@ -64,12 +65,20 @@ function plan(app, state) {
     ended ? h("p", null, `${done} of ${tasks.length} tasks are done${made > 1 ? `, planned ${made} times` : ""}`) : null);
 }
 
+// Phases of a workflow, what it reports, and what was allowed beyond its bound.
+function told(app, state) {
+  if (state.told.length === 0) return null;
+  const left = state.told.length - MOST_TOLD;
+  return h("section.card.told", null, h("header", null, h("h2", null, "Workflow")), left > 0 ? h("p.note", null, `${left} more before these`) : null,
+    state.told.slice(-MOST_TOLD).map((record) => item(app, { name: "run" }, record)));
+}
+
 export function overview(app) {
   const { state } = app.session;
   const shown = byInterest(state.agents).slice(0, MOST_CARDS);
   return h("div.overview", null,
     h("section.card.request", null, h("h2", null, "Request"), markdown(state.message)),
-    waits(app), plan(app, state), progress(state), answer(state),
+    waits(app), plan(app, state), told(app, state), progress(state), answer(state),
     shown.length > 0 ? h("section.agent-cards", { aria: { label: "Agents" } }, shown.map((agent) => card(app, agent))) : empty("No agent has begun yet"),
     state.agents.length > MOST_CARDS ? h("p.note", null, `${state.agents.length - MOST_CARDS} more: `, h("a", { href: address("run", app.session.id, "tree") }, "all in the tree")) : null);
 }

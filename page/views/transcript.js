@@ -81,6 +81,10 @@ function change(record) {
 
 const remembered = (record) => (Array.isArray(record.answers) ? record.answers : []).slice(0, 20);
 
+// A limit of a workflow's bound, and how much of it.
+const bounds = new Map([["turns", "model calls"], ["tool_calls", "tool calls"], ["tokens", "tokens"]]);
+const bound = (record, n) => (record.limit === "cost" ? format.cost(n) : `${format.count(n)} ${bounds.get(record.limit) ?? text(record.limit)}`);
+
 const shows = {
   agent_started: (app, agent, record) => bubble("told", ["to ", who(agent.name, agentName(agent)), record.trigger ? h("span.of", null, format.words(record.trigger)) : null], markdown(text(record.message))),
   agent_message: (app, agent, record) => bubble("said", who(agent.name, agentName(agent)), markdown(text(record.content))),
@@ -104,6 +108,8 @@ const shows = {
   model_retry: (app, agent, record) => note(record, h("b.attention-words", null, "tries again"), ` ${text(record.reason)}: ${text(record.error)}`),
   cache_awaited: (app, agent, record) => note(record, `waited ${text(record.seconds)} s for the provider's cache`),
   model_fallback: (app, agent, record) => note(record, `${text(record.from)} is given up for ${text(record.to)}: ${text(record.message)}`),
+  conversation_forked: (app, agent, record) => note(record, "begins with the conversation of ", who(text(record.caller)), ` (${format.count(record.messages)} ${record.messages === 1 ? "message" : "messages"})`),
+  bound_raised: (app, agent, record) => note(record, "a person allows ", h("b", null, bound(record, record.by)), ` more than the workflow's bound: ${bound(record, record.to)} in all`),
   tasks_created: (app, agent, record) => bubble("done", "plans", h("ul", null, (Array.isArray(record.tasks) ? record.tasks : []).slice(0, 100).map((one) => h("li", null, text(one?.text ?? one?.description), one?.assigned_to ? [" ", who(text(one.assigned_to))] : null)))),
   routed: (app, agent, record) => note(record, "goes to ", who(text(record.to)), " ", text(record.reason)),
   task_split: (app, agent, record) => bubble("done", `splits ${text(record.id)}`, h("ul", null, (Array.isArray(record.tasks) ? record.tasks : []).slice(0, 100).map((one) => h("li", null, `${text(one?.id)}: ${text(one?.description)}`, one?.specialist ? [" ", who(text(one.specialist))] : null)))),
@@ -122,7 +128,7 @@ const shows = {
   caller_returned: (app, agent, record) => note(record, "has heard of its caller"),
   budget_awaited: (app, agent, record) => note(record, "waits for the budget of the project ", h("b", null, text(record.project)), ` (${text(record.limit)}), used up until ${text(record.until)}`),
   budget_returned: (app, agent, record) => note(record, "goes on within the budget"),
-  phase_started: (app, agent, record) => note(record, "phase ", h("b", null, text(record.name)), record.planned > 0 ? `, ${format.count(record.planned)} planned` : ""),
+  phase_started: (app, agent, record) => note(record, "phase ", h("b", null, text(record.name)), typeof record.planned === "number" && record.planned > 0 ? `, ${format.count(record.planned)} planned` : ""),
   workflow_report: (app, agent, record) => bubble("said", "the workflow", markdown(text(record.content))),
   team_message: (app, agent, record) => bubble("said", [who(text(record.member)), h("span.of", null, `round ${text(record.round)}`)], markdown(text(record.content))),
   team_vote: (app, agent, record) => note(record, who(text(record.member)), record.ready === true ? " is ready: " : " is not ready: ", text(record.reason)),
@@ -138,7 +144,7 @@ function other(app, agent, record) {
   return note(record, h("b", { class: record.type === "warning" || record.type === "error" ? "attention-words" : "" }, format.words(record.type)), " ", record.message !== undefined ? text(record.message) : rest);
 }
 
-function item(app, agent, record) {
+export function item(app, agent, record) {
   const show = Object.hasOwn(shows, record.type) ? shows[record.type] : other;
   return h("div.item", null, show(app, agent, record));
 }

@@ -621,6 +621,32 @@ static void on_phase(const struct about *a)
     }
 }
 
+static void add_bound(const struct about *a, const char *name)
+{
+    const char *limit = cli_member(a->event, "limit");
+    if (strcmp(limit, "cost") == 0) {
+        cli_buf_addf(
+            text_of(a), "%.4f USD", hocket_json_number(hocket_json_get(a->event, name), 0));
+    } else if (strcmp(limit, "tokens") == 0) {
+        cli_text_count(text_of(a), number(a, name));
+        cli_buf_adds(text_of(a), " tokens");
+    } else {
+        cli_text_plural(text_of(a), number(a, name),
+            strcmp(limit, "tool_calls") == 0 ? "tool call" : "model call");
+    }
+}
+
+/* A person allowed a workflow more than the bound that was approved. */
+static void on_bound(const struct about *a)
+{
+    a->line->tone = CLI_WARN;
+    cli_buf_adds(text_of(a), "allowed beyond the workflow's bound: ");
+    add_bound(a, "by");
+    cli_buf_adds(text_of(a), " more, ");
+    add_bound(a, "to");
+    cli_buf_adds(text_of(a), " in all");
+}
+
 static void on_report(const struct about *a)
 {
     add_member(a, "content", SAID);
@@ -697,6 +723,7 @@ void cli_line_of(struct cli_line *out, const struct cli_progress *p, const char 
         { "run_awaited", on_awaited },
         { "round_started", on_round },
         { "phase_started", on_phase },
+        { "bound_raised", on_bound },
         { "workflow_report", on_report },
         { "team_finished", on_team_end },
     };

@@ -31,7 +31,8 @@ has err 'The workflow has reached the bound that was approved: 4 model calls use
 has err 'Allow 4 model calls more? yes or no'
 same "$(wc -l <"$SERVED")" 4
 run hocket answer "$id" q2 --allow; expect 0
-run hocket resume -q "$id"; expect 0; has out 'did item 6'
+run hocket resume "$id"; expect 0; has out 'did item 6'
+has err 'allowed beyond the workflow'; has err 's bound: 4 model calls more, 8 model calls in all'
 same "$(sort -u "$SERVED" | wc -l)" 6
 same "$(wc -l <"$SERVED")" 6
 run hocket replay "$id"; expect 0; has err 'all as they were told'

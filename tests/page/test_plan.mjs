@@ -1,8 +1,9 @@
-// What a person sees of a plan that waits for approval.
+// What a person sees of a plan that waits for approval, of a plan at work, and of a workflow.
 import { assert, test, told } from "./harness.mjs";
 import { openCard } from "../page/views/answer.js";
 import { board } from "../page/views/board.js";
 import { fold, newState } from "../page/reduce.js";
+import { item } from "../page/views/transcript.js";
 import { overview } from "../page/views/overview.js";
 
 const find = (one, tag) => (typeof one === "string" ? [] : [...(one.tag === tag ? [one] : []), ...one.children.flatMap((child) => find(child, tag))]);
@@ -63,6 +64,41 @@ test("a plan's draft, its assumptions and its end", () => {
   assert.match(text, /1 of 2 tasks are done/);
   assert.match(shown(overview, [{ ...house[1], same: false }]), /The planner read the saved plan/);
   assert.ok(!shown(overview, [{ ...house[8], parent: 3 }]).includes("<h2>Plan"), "the parts of a facilitator's task are no plan of the run");
+});
+
+// ---- A workflow, as the overview and the transcript of an agent show it --------------------------------------------------
+
+const audit = [
+  ["agent_started", { op: "o1", agent: "lead", message: "Audit it" }],
+  ["phase_started", { name: "read", planned: 3 }],
+  ["agent_started", { op: "o2", agent: "helper", caller: "o1", message: "Look" }],
+  ["conversation_forked", { op: "o2", agent: "helper", caller: "lead", from: "o1", messages: 9 }],
+  ["bound_raised", { limit: "turns", by: 20, to: 40 }],
+  ["bound_raised", { limit: "cost", by: 0.5, to: 1 }],
+  ["workflow_report", { content: "Half of it <b>" }],
+].map(([type, more], i) => ({ seq: i + 1, time: new Date(began + i).toISOString(), type, ...more }));
+
+test("a workflow's phases, reports and what a person allowed beyond its bound", () => {
+  const text = shown(overview, audit);
+  assert.match(text, /phase <b>read<\/b>, 3 planned/);
+  assert.match(text, /a person allows <b>20 model calls<\/b> more than the workflow's bound: 40 model calls in all/);
+  assert.match(text, /a person allows <b>\$0\.500<\/b> more than the workflow's bound: \$1\.00 in all/);
+  assert.match(text, /Half of it &lt;b&gt;/);
+  assert.ok(!shown(overview, house).includes("<h2>Workflow"), "other runs have no such card");
+});
+
+test("an agent that begins with its caller's conversation says so", () => {
+  const words = (record) => told(item({}, { name: "helper" }, record)).replace(/<[^>]*>/g, "");
+  assert.match(words(audit[3]), /begins with the conversation of lead \(9 messages\)$/);
+  assert.match(words({ ...audit[3], messages: 1 }), /\(1 message\)$/);
+});
+
+test("whatever a record of a workflow has, it is shown as text or left out", () => {
+  for (const value of [null, 0, "", "__proto__", "toString", [], [[]], {}, { toString: null }, true]) {
+    for (const name of ["limit", "by", "to", "messages", "caller", "name", "planned", "content"]) {
+      for (const record of audit) told(item({}, { name: "x" }, { ...record, [name]: value }));
+    }
+  }
 });
 
 test("a draft can be replaced by a new plan in one click", () => {

@@ -233,6 +233,34 @@ t.test("a hook that runs out of its time denies before a call, and warns after i
   end
 end)
 
+t.test("a hook that gives too much denies before a call, and warns after it", function()
+  local MiB = 1 << 20
+  local function too_long(key, value, most)
+    called = nil
+    local text = run { before_tool = function() return { [key] = value } end }
+    t.equal(called, nil, key)
+    t.has(text, ("%s: it is longer than %d MiB"):format(key, most))
+  end
+  too_long("deny", ("x"):rep(MiB + 1), 1)
+  too_long("context", ("x"):rep(MiB + 1), 1)
+  too_long("arguments", { path = ("x"):rep(MiB + 1) }, 1)
+  too_long("answer", ("x"):rep(32 * MiB + 1), 32)
+  too_long("answer", { ("x"):rep(20 * MiB), ("y"):rep(20 * MiB) }, 32)
+  local text, err, one = run { after_tool = function() return { answer = ("x"):rep(40 * MiB) } end }
+  t.equal(err, nil, "the run goes on")
+  t.equal(text, "The tool said: wrote a.txt")
+  t.has(s.events(one, "warning")[1].message, "the hook of the test failed at after_tool of hooked_tool: answer: it is longer than 32 MiB")
+end)
+
+t.test("a hook may answer with as much as a long result has", function()
+  local long = ("\1"):rep(32 << 20)
+  local text, err, one = run { after_tool = function() return { answer = long } end }
+  t.equal(err, nil)
+  t.equal(s.events(one, "warning")[1], nil)
+  t.has(text, "[\226\128\166 ")
+  t.has(text, "33554432 bytes")
+end)
+
 t.test("before a model: deny, answer, settings, context", function()
   local _, err, _, asked = run({ before_model = function() return { deny = "no model today" } end })
   t.equal(err.code, "denied")

@@ -25,6 +25,10 @@ hooks.SECONDS = 10
 --- Bytes of a text that events show.
 local SHOWN = 500
 
+--- Bytes of what a hook gives. An answer may be as long as the longest result that it replaces (28 MiB, from an MCP server): else a long result
+--- would pass a hook that redacts.
+local MOST, MOST_ANSWER = 1 << 20, 32 << 20
+
 --- What a hook may give, by point.
 hooks.points = {
   before_run = { deny = true, arguments = true, answer = true, context = true },
@@ -126,6 +130,18 @@ local function copy(value)
   return pack.decode(pack.encode(value))
 end
 
+-- The same of what a hook gave, or what of it is too long.
+local function copy_within(said)
+  local own = {}
+  for key, value in pairs(said) do
+    local most = key == "answer" and MOST_ANSWER or MOST
+    local packed = (type(value) ~= "string" or #value <= most) and pack.encode(value)
+    if not packed or #packed > most + 16 then return nil, ("%s: it is longer than %d MiB"):format(key, most >> 20) end
+    own[key] = pack.decode(packed)
+  end
+  return own
+end
+
 local function fits_glob(name, glob)
   local pattern = glob:gsub("[%^%$%(%)%%%.%[%]%+%-%?]", "%%%0"):gsub("%*", ".*")
   return name:find("^" .. pattern .. "$") ~= nil
@@ -192,9 +208,9 @@ local function ask_one(hook, point, event)
   if said == nil or said == true then return {} end
   local wrong = misfit(point, said)
   if wrong then return nil, wrong end
-  local data, value = pcall(copy, said)
+  local data, value, too_long = pcall(copy_within, said)
   if not data then return nil, "what it returns has to be data" end
-  return value
+  return value, too_long
 end
 
 local function is_before(point)

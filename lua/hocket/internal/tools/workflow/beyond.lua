@@ -35,15 +35,19 @@ end
 
 local words = { turns = "%d model calls", tool_calls = "%d tool calls", tokens = "%d tokens", cost = "%.4f USD" }
 
+local function counted(kind, n)
+  return kind == "cost" and n or math.ceil(n)
+end
+
 local function shown(kind, n)
-  return words[kind]:format(kind == "cost" and n or math.ceil(n))
+  return words[kind]:format(counted(kind, n))
 end
 
 local function raise(self, kind)
   local more = self.step[kind]
   self.run.accounts:lend(self.id, { [kind] = more })
   self.limits[kind] = self.limits[kind] + more
-  self.run:emit("bound_raised", { limit = kind, by = more, to = self.limits[kind] })
+  self.run:emit("bound_raised", { limit = kind, by = counted(kind, more), to = counted(kind, self.limits[kind]) })
 end
 
 --- Asks a person for more, once for all who wait.
