@@ -85,6 +85,7 @@ local function check_text(name, text)
     local chunk, wrong = script.compile(text, PREFIX .. name)
     if not chunk then error({ code = "agent", message = wrong }, 0) end
   elseif name:find "%.md$" and agents.has_frontmatter(text) then
+    require "hocket.internal.runner.builtins" -- the tools that agents' files name: nothing may have run yet
     local def, problems = agents.parse(text, PREFIX .. name)
     if not def then error({ code = "agent", message = agents.explain(problems) }, 0) end
   end
