@@ -29,6 +29,14 @@ return function(request)
   return hocket.patterns.planner.run { request = request, team = team, planner = team.planner, plans = here .. "/saved", backoff = 0, retries = 0 }
 end
 ]],
+  ["later.lua"] = [[
+local said
+return function(request)
+  if said then return { text = request == "yes" and said .. " is built" or "Nothing is built after " .. request, finish = "stop" } end
+  said = request
+  return { text = "Build " .. request .. "?", finish = "approval" }
+end
+]],
 }
 
 local function with_server(name, target, fn)
@@ -120,6 +128,68 @@ with_server("a draft is approved, replaced and refused over /api", "desk.lua", f
       t.has(one.result.text or one.result.error.message, case[3])
     end
   end
+end)
+
+-- ---- Doors with a word for a run that waits ---------------------------------------------------------
+
+local function agui_run(s, of, more)
+  local body = { threadId = "t", runId = "r", messages = { { id = "u", role = "user", content = "A wall" } } }
+  for key, value in pairs(more or {}) do body[key] = value end
+  local status, list = s:stream("/agui/" .. of, body)
+  return status == 200 and list[#list].data or status, list
+end
+
+local function resume(id, text) return { resume = { { interruptId = id, status = text and "resolved" or "cancelled", payload = text and { answer = text } } } } end
+
+local function said_in(list)
+  local parts = {}
+  for _, one in ipairs(list) do parts[#parts + 1] = one.data.type == "TEXT_MESSAGE_CONTENT" and one.data.delta or nil end
+  return table.concat(parts)
+end
+
+local function a2a_task(s, of, text, task)
+  local message = { messageId = "m", role = "ROLE_USER", taskId = task, parts = { { text = text } } }
+  local _, got = s:post("/a2a/" .. of, { jsonrpc = "2.0", id = 1, method = "SendMessage", params = { message = message } }, { ["a2a-version"] = "1.0" })
+  return got.result and got.result.task or got
+end
+
+-- A planner that asks its person, and a script whose answer is the question: for a client they are one.
+for _, case in ipairs { { "desk.lua", "desk", "Go ahead?", "a wall" }, { "later.lua", "later", "Build A wall?", "A wall is built" } } do
+  local file, of, question, done = table.unpack(case)
+
+  with_server(file .. ": a plan that waits for approval is an interrupt of AG-UI, and is answered by resume", file, function(s)
+    answers = { first = "a wall" }
+    local last = agui_run(s, of)
+    t.same({ last.type, last.outcome.type, #last.outcome.interrupts }, { "RUN_FINISHED", "interrupt", 1 })
+    local one = last.outcome.interrupts[1]
+    t.has(one.message, question)
+    t.same(one.responseSchema.required, { "answer" })
+    local over, list = agui_run(s, of, resume(one.id, "yes"))
+    t.same({ over.type, over.outcome and over.outcome.type, said_in(list) }, { "RUN_FINISHED", "success", done })
+    t.equal((agui_run(s, of, resume(one.id, "yes"))), 400) -- it is answered once
+    t.eventually(function() return not next(s.desk.by_number) end)
+  end)
+
+  with_server(file .. ": a plan that waits for approval is input-required in A2A, and the task's next message answers it", file, function(s)
+    answers = { first = "a wall" }
+    local task = a2a_task(s, of, "A wall")
+    t.equal(task.status.state, "TASK_STATE_INPUT_REQUIRED")
+    t.has(task.status.message.parts[1].text, question)
+    t.equal(task.artifacts, nil) -- a question is no answer
+    task = a2a_task(s, of, "yes", task.id)
+    t.equal(task.status.state, "TASK_STATE_COMPLETED")
+    t.equal(task.artifacts[1].parts[1].text, done)
+  end)
+end
+
+with_server("an interrupt that is the answer of a turn: cancelled it ends the run; a wrong id is refused", "later.lua", function(s)
+  local id = agui_run(s, "later").outcome.interrupts[1].id
+  t.equal((agui_run(s, "later", resume(id:gsub("t%d+$", "t7"), "yes"))), 400)
+  t.equal((agui_run(s, "later", resume("01" .. ("A"):rep(24) .. "_t1", "yes"))), 400)
+  t.equal((agui_run(s, "later", { resume = { resume(id, "yes").resume[1], resume(id, "no").resume[1] } })), 400)
+  t.equal(agui_run(s, "later", resume(id)).outcome.type, "success")
+  t.eventually(function() return not next(s.desk.by_number) end)
+  t.equal((agui_run(s, "later", resume(id, "yes"))), 400)
 end)
 
 return t.finish()

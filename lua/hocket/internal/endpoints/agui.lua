@@ -94,7 +94,7 @@ local function read_resume(body)
   local answers = {}
   for i, one in ipairs(optional(body, "resume", "table") or {}) do
     local run, id
-    if type(one) == "table" and type(one.interruptId) == "string" then run, id = one.interruptId:match "^(%w+)_([aq]%d+)$" end
+    if type(one) == "table" and type(one.interruptId) == "string" then run, id = one.interruptId:match "^(%w+)_([aqt]%d+)$" end
     if not run then wrong("resume", "'resume[%d].interruptId' is none that was given here", i - 1) end
     local payload = one.payload
     if type(payload) == "table" then payload = payload.answer or payload.decision end
@@ -263,14 +263,21 @@ local function interrupt_of(self, event)
   }
 end
 
+-- The same of an answer that is a question: the answer to it begins the next turn of the run.
+local function interrupt_of_turn(self, piece)
+  return { id = ("%s_t%d"):format(self.turn.run.name, piece.waits), reason = piece.finish == "approval" and "approval" or "question", message = piece.text,
+    responseSchema = { type = "object", properties = { answer = { type = "string" } }, required = { "answer" } } }
+end
+
 local ends = {}
 
 -- An answer that is not a whole one is reported, and is an error all the same.
 function ends.finished(self, piece)
+  if piece.waits then return { type = piece.ending.agui, interrupts = json.array { interrupt_of_turn(self, piece) } } end
   local rest = self.turn:rest(piece.text)
   if rest and rest.gap then self:set_aside() end
   if rest then self:say("text", rest.text) end
-  return { type = piece.ending.agui == "interrupt" and "success" or piece.ending.agui }, piece.cut -- an answer that asks has no interrupt
+  return { type = piece.ending.agui }, piece.cut
 end
 
 function ends.calls(self, piece)
@@ -323,10 +330,21 @@ local function answer(turn, made, response)
   stream:close()
 end
 
+local stale = { not_found = true, conflict = true }
+
+-- The answers to questions of a turn, or to the turn that was one.
+local function go_on(desk, answers)
+  local first = answers[1]
+  local n = math.tointeger(first.id:match "^t(%d+)$")
+  if not n then return turns.answer(desk, answers) end
+  if answers[2] or #first.run ~= 26 then return nil end
+  return turns.say(desk, first.run, first.text, nil, n)
+end
+
 local function begin(desk, made)
   if not made.resume then return turns.of(desk, made, false, { interactive = true, once = true }) end
-  local turn, err = turns.answer(desk, made.resume)
-  if not turn and not err then wrong("resume", "nothing waits for these answers (any more)") end
+  local turn, err = go_on(desk, made.resume)
+  if not turn and (not err or stale[err.code]) then wrong("resume", "nothing waits for these answers (any more)") end
   return turn, err
 end
 

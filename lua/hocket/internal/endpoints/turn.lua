@@ -28,7 +28,8 @@ local WAITING = 1000
 ---@field text string Everything that was streamed, with a blank line between two messages, as chat completions and Anthropic's messages have it.
 ---@field message string The part of it that is the last message: the answer, unless a call follows.
 ---@field package aside? boolean A call has followed it: what comes next is another message.
----@field asks? boolean Questions and approvals are pieces, "questions", and wait as calls do.
+---@field asks? boolean Questions and approvals are pieces, "questions", and wait as calls do; so does an answer that is a question (`waits`: its turn).
+---@field package is_left? boolean Nothing was said to such an answer: the run ends.
 local Turn = {}
 Turn.__index = Turn
 
@@ -196,7 +197,7 @@ end
 ---@param desk hocket.Desk
 ---@param id string
 ---@param input string
----@param caller table
+---@param caller? table nil: as it was.
 ---@param newest? integer The turn that the caller knows as its last one.
 ---@return hocket.Turn?
 ---@return hocket.Error?
@@ -211,13 +212,15 @@ function turn.say(desk, id, input, caller, newest)
     if one.kind == "input" and question(run, key) then waits = key end
   end
   if not waits then return nil, { code = "conflict", message = "this conversation is being answered" } end
-  local made = continue(desk, run, true)
-  for _, one in ipairs(caller.files or {}) do
+  local made = continue(desk, run, not run.options.once)
+  for _, one in ipairs(caller and caller.files or {}) do
     local ok, err = run:change { attach = one }
     if not ok then return nil, err end
   end
-  local ok, err = run:change { caller = caller }
+  local ok, err = true, nil
+  if caller then ok, err = run:change { caller = caller } end
   if ok then ok, err = run:answer(waits, input) end
+  made.is_left = input == ""
   if not ok then return nil, err end
   return made
 end
@@ -324,9 +327,10 @@ local function finished(self, event)
     end_conversation(self)
     return { kind = "failed", ending = row, err = event.error }
   end
+  local waits = self.asks and event.ok and row.state == "parked" or nil
   self.usage, self.final = used(self, event), true
-  if self.keeps and event.ok then leave(self) else end_conversation(self) end
-  return { kind = "finished", ending = row, finish = event.finish or "stop", cut = event.cut or event.error, text = text or "" }
+  if event.ok and (self.keeps or waits) then leave(self) else end_conversation(self) end
+  return { kind = "finished", ending = row, finish = event.finish or "stop", cut = event.cut or event.error, text = text or "", waits = waits and event.turn }
 end
 
 local function requested(self, event)
@@ -346,6 +350,7 @@ end
 local function ended(self)
   self.over = true
   local _, err = self.run:wait()
+  if self.is_left and (not err or err.code == "unsupported") then return { kind = "finished", ending = ending.of {}, finish = "stop", text = "" } end -- "unsupported": nobody answered, as its client wants
   err = err or { code = "internal", message = "the run has ended without an answer" }
   return { kind = "failed", ending = ending.of { error = err }, err = err }
 end
@@ -428,7 +433,7 @@ end
 
 --- The next piece; nil when it is over.
 ---@async
----@return {kind: "text"|"aside"|"reasoning"|"progress"|"calls"|"questions"|"finished"|"failed", text?: string, gap?: string, calls?: table[], ending?: hocket.Ending, finish?: string, cut?: {code: string, message: string}, err?: hocket.Error}?
+---@return {kind: "text"|"aside"|"reasoning"|"progress"|"calls"|"questions"|"finished"|"failed", text?: string, gap?: string, calls?: table[], ending?: hocket.Ending, finish?: string, waits?: integer, cut?: {code: string, message: string}, err?: hocket.Error}?
 function Turn:next()
   if self.left then pick_up(self) end
   while not self.over do

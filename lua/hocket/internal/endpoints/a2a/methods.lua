@@ -37,13 +37,20 @@ local function find_task(self, id)
   return task
 end
 
+-- The turn that a message begins which answers a question, or an answer that was one.
+local function answer(self, task, made)
+  if task.asked then return turns.answer(self.desk, { { run = task.context, id = task.asked, text = table.concat(made.texts, "\n") } }, true) end
+  local input, caller = made.asked:finish()
+  return turns.say(self.desk, task.context, input, caller, task.asked_in)
+end
+
 -- An answer to what a task has asked.
 local function go_on(self, made)
   local task = find_task(self, made.task)
   if made.context and made.context ~= task.context then wrong("message.contextId", "the task belongs to another context") end
   if task:is_over() then refuse("UNSUPPORTED_OPERATION", "the task '%s' is over: send a message with its contextId alone", task.id) end
   if task.state ~= "INPUT_REQUIRED" then refuse("UNSUPPORTED_OPERATION", "the task '%s' waits for nothing", task.id) end
-  local turn, err = turns.answer(self.desk, { { run = task.context, id = task.asked, text = table.concat(made.texts, "\n") } }, true)
+  local turn, err = answer(self, task, made)
   if not turn then wrong("message", "%s", err and err.message or "the task does not wait for this any more") end
   task.history[#task.history + 1] = made.message
   task:begin(turn)

@@ -21,6 +21,8 @@ local KEPT, BEHIND = 500, 10000
 ---@field finish? string Why its answer is not a whole one, or there is none.
 ---@field package aside? boolean Its text was said beside a call.
 ---@field ending? hocket.Ending How it ended then.
+---@field asked? string The question that it waits for; or
+---@field asked_in? integer the turn whose answer is one.
 local Task = {}
 Task.__index = Task
 
@@ -140,9 +142,16 @@ local function question_of(event)
   return table.concat(event.questions or {}, "\n")
 end
 
+-- The answer is a question: the next message is the next turn, and what was streamed gives way to what it comes to.
+local function wait(self, piece)
+  self.asked_in, self.aside = piece.waits, true
+  set_state(self, piece.ending.a2a, piece.text)
+end
+
 local ends = {}
 
 function ends.finished(self, piece)
+  if piece.waits then return wait(self, piece) end
   local rest = self.turn:rest(piece.text)
   self.aside = self.aside or rest and rest.gap
   local state = piece.ending.a2a
@@ -174,7 +183,7 @@ end
 --- Lets it work at a turn: its first, or one that goes on after an answer.
 ---@param turn hocket.Turn
 function Task:begin(turn)
-  self.turn, turn.asks, self.asked = turn, true, nil
+  self.turn, turn.asks, self.asked, self.asked_in = turn, true, nil, nil
   set_state(self, "WORKING")
   fiber.detach(work, self):serve()
 end
