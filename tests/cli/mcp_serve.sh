@@ -119,6 +119,20 @@ if command -v curl >/dev/null; then
     same $? 0
 fi
 
+what='the file of a plan: its client gets what came of it'
+mkdir building
+printf -- '---\nname: mason\n---\nYou build.\n' >building/mason.md
+printf -- '---\nplan: wall\nteam: .\n---\n## wall\n- owner: mason\n- check: {schema: {type: object, required: [height]}}\n\nBuild a wall.\n' >building/plan.md
+printf 'return function(q) return { text = q.last.text:find "its check failed" and [[{"height": 2}]] or "It is done." } end\n' >building/sim.lua
+: >out
+(call wall; wait_for hocket/run out) | hocket mcp serve --trust --store plans.db building/plan.md >out 2>err
+has out '"text":"{\"height\": 2}"'; hasnt out isError; has out '"calls":2'
+run hocket runs --store plans.db; has out done
+printf 'return function() return { text = "It is done, trust me." } end\n' >building/sim.lua
+: >out
+(call wall; wait_for hocket/run out) | hocket mcp serve --trust --store plans.db building/plan.md >out 2>err
+has out '"isError":true'; has out 'its check failed'
+
 what='wrong usage'
 run hocket mcp serve; expect 2; has err 'what is to be served'
 run hocket mcp serve --json agents; expect 2; has err 'json'
