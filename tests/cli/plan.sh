@@ -72,6 +72,10 @@ rm wrong.md
 printf -- '---\nplan: x\n---\n## a\n- owner: surveyor\n- check: make\n\nDo it.\n' >wrong.md
 run hocket check wrong.md; expect 3; has out "it is a command, and 'surveyor' has no tool execute_command"
 rm wrong.md
+{ printf -- '---\nplan: x\n---\n'; i=0; while [ $((i += 1)) -le 1001 ]; do printf '## s%d\n- owner: mason\n\nDo it.\n' $i; done; } >wrong.md
+run hocket check wrong.md; expect 3; has out "a plan has 1000 tasks at most; this one has 1001"
+run hocket run --plan wrong.md; expect 3
+rm wrong.md
 run hocket run --plan none.md; expect 2
 
 # It runs, and is mended where a check fails; a command asks as it always does.

@@ -463,7 +463,7 @@ end
 ---@field model? string For specialists whose files name none.
 ---@field allowed? table<string, boolean> Names of tools that specialists may use; without it all that they have.
 ---@field tools? table<string, hocket.Tool[]> More tools, by specialist.
----@field task_limit? integer Tasks that a new plan may have, and that there may be with parts (20). The plan that is given may have any number.
+---@field task_limit? integer Tasks that a new plan may have, and that there may be with parts (20). The plan that is given may have up to 1,000.
 ---@field findings? hocket.Findings What was read while the plan was made (orchestrate.findings).
 ---@field split_depth? integer How deep specialists with the tool `split_task` may split tasks (2).
 ---@field on_blocker? fun(about: table): hocket.PlanTask[]?, hocket.Error|string? Makes tasks of what blocks one (`about`: task, what, needs, tasks, and wrong(list)), or refuses: nil and why.

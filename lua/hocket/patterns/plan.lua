@@ -25,6 +25,8 @@ local plan = {}
 
 --- Tasks of one plan, where nobody says otherwise (`task_limit`).
 plan.TASK_LIMIT = 20
+--- Tasks of any plan: the broker takes as many jobs at once.
+local MOST = 1000
 
 --- Questions, where a server holds the planner to its schema.
 local QUESTIONS = 3
@@ -233,6 +235,7 @@ local function check_outcome(task, team, say)
 end
 
 local function check_tasks(tasks, specialists, known, team)
+  if #tasks > MOST then return { ("a plan has %d tasks at most; this one has %d"):format(MOST, #tasks) } end
   local wrong, ids, may = {}, {}, {}
   local function say(...) wrong[#wrong + 1] = (...):format(select(2, ...)) end
   for _, name in ipairs(specialists) do may[name] = true end
