@@ -214,8 +214,9 @@ static void who_watches_hears_of_it(void **state)
     assert_int_equal(find(f, RUN_1), HOCKET_ENOTFOUND);
     size_t before = f->news[HOCKET__STORE_CHANGED];
     assert_int_equal(submit(f, RUN_1), 0);
+    /* Questions keep the loop alive: it takes no news without a handle to wait for. */
     while (f->news[HOCKET__STORE_CHANGED] == before)
-        uv_run(&f->loop, UV_RUN_NOWAIT);
+        assert_int_equal(find(f, RUN_1), 0);
     hocket__store_watch(f->s, false);
 }
 

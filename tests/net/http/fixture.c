@@ -144,7 +144,8 @@ int fixture_teardown(void **state)
     test_server_free(f->server);
     for (int i = 0; i < 100 && entries("/proc/self/task") > f->threads; i++)
         uv_sleep(20); /* a resolver's thread that nobody waits for */
-    assert_int_equal(entries("/proc/self/task"), f->threads);
+    /* Fewer are no leak: on a slow machine a thread of the test before was still there. */
+    assert_in_range(entries("/proc/self/task"), 0, f->threads);
     assert_int_equal(entries("/proc/self/fd"), f->fds);
     free(f);
     return 0;
