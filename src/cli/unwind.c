@@ -3,10 +3,12 @@
  * linked in, see CMakeLists.txt. */
 #include <stdlib.h>
 
-int __gcc_personality_v0(int version, int actions, unsigned long long kind, void *exception, void *context);
+int __gcc_personality_v0(
+    int version, int actions, unsigned long long kind, void *exception, void *context);
 void _Unwind_Resume(void *exception);
 
-int __gcc_personality_v0(int version, int actions, unsigned long long kind, void *exception, void *context)
+int __gcc_personality_v0(
+    int version, int actions, unsigned long long kind, void *exception, void *context)
 {
     enum { CONTINUE_UNWIND = 8 };
     return CONTINUE_UNWIND;
