@@ -103,6 +103,13 @@ local function write(path, text)
   assert(fs.write(at, text))
 end
 
+-- The pictures of the pages in a folder.
+local function copy_pictures(within)
+  for _, name in ipairs(assert(fs.list(docs .. "/" .. within))) do
+    if name:find "%.svg$" then write(within .. name, assert(fs.read(docs .. "/" .. within .. name))) end
+  end
+end
+
 local pages, index = read_pages(), {}
 for _, page in ipairs(pages) do
   local root = root_of(page.path)
@@ -115,5 +122,6 @@ for _, page in ipairs(pages) do
 end
 write("index.js", "globalThis.pages = " .. json.encode(index) .. ";\n")
 for _, name in ipairs { "style.css", "search.js" } do write(name, assert(fs.read(here .. "/" .. name))) end
-if fs.info(docs .. "/terminal.svg") then write("terminal.svg", assert(fs.read(docs .. "/terminal.svg"))) end
+copy_pictures ""
+for _, group in ipairs(groups) do copy_pictures(group[1] .. "/") end
 return ("%d pages, %d sections: %s/index.html"):format(#pages, #index, folder)
