@@ -114,11 +114,23 @@ static void leave_no_descriptor(void)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &l), 0);
 }
 
+/* With no descriptor left, the next client is told so. */
+static void expect_refused(struct bench *b, const struct rlimit *all)
+{
+    char got[500] = "";
+    int one = client_open(b);
+    leave_no_descriptor();
+    assert_true(client_read_all(b, one, got, sizeof got) > 0);
+    assert_non_null(strstr(got, "HTTP/1.1 503 "));
+    assert_non_null(strstr(got, "\r\n\r\ntoo many open files\n"));
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, all), 0);
+    close(one);
+}
+
 /* A server without connections serves one by the descriptor that it has kept. Others wait, or are refused. */
 static void no_descriptor_is_free(void **state)
 {
     struct bench b;
-    char got[500] = "";
     struct rlimit all;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &all), 0);
     bench_open(&b);
@@ -131,15 +143,9 @@ static void no_descriptor_is_free(void **state)
     assert_int_equal(hocket__server_connections(b.server), 1);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &all), 0);
     client_expect(&b, two, HELLO);
-    int three = client_open(&b);
-    leave_no_descriptor();
-    assert_true(client_read_all(&b, three, got, sizeof got) > 0);
-    assert_non_null(strstr(got, "HTTP/1.1 503 "));
-    assert_non_null(strstr(got, "\r\n\r\ntoo many open files\n"));
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &all), 0);
+    expect_refused(&b, &all);
     close(one);
     close(two);
-    close(three);
     bench_close(&b);
 }
 
@@ -147,7 +153,6 @@ static void no_descriptor_is_free(void **state)
 static void the_reserve_comes_back(void **state)
 {
     struct bench b;
-    char got[500] = "";
     struct rlimit all;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &all), 0);
     bench_open(&b);
@@ -161,14 +166,9 @@ static void the_reserve_comes_back(void **state)
     int two = client_open(&b);
     client_say(&b, two, GET_HELLO);
     client_expect(&b, two, HELLO);
-    int three = client_open(&b);
-    leave_no_descriptor();
-    assert_true(client_read_all(&b, three, got, sizeof got) > 0);
-    assert_non_null(strstr(got, "HTTP/1.1 503 "));
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &all), 0);
+    expect_refused(&b, &all);
     close(one);
     close(two);
-    close(three);
     bench_close(&b);
 }
 

@@ -420,13 +420,13 @@ static int watch_all(struct hocket__process *p, struct ends *e)
     return 0;
 }
 
-/* The launcher's ends are closed here in any case: it has its own copies, and while ours are open
- * the pipes would not end with the program. */
 bool hocket__process_needs_launcher(void)
 {
     return true;
 }
 
+/* The launcher's ends are closed here in any case: it has its own copies, and while ours are open
+ * the pipes would not end with the program. */
 int hocket__process_start(uv_loop_t *loop, const struct hocket_allocator *a,
     const struct hocket__process_spec *spec, const struct hocket__process_handler *handler,
     void *ud, struct hocket__process **out, struct hocket_error *err)
