@@ -2,6 +2,7 @@
 --- A generation has them as it has its own files, so that a broken one of them is refused and those before it stay.
 local fs = require "hocket.internal.core.fs"
 local place = require "hocket.internal.runner.hooks.place"
+local required = require "hocket.internal.base.lazy" "hocket.internal.runner.required"
 local script = require "hocket.internal.base.script"
 local sources = require "hocket.internal.base.sources"
 local system = require "hocket.internal.core.system"
@@ -26,16 +27,16 @@ local function read(path)
   return fs.read(path, MAX_BYTES) or nil
 end
 
--- The texts of modules that a text names, and of the ones that they name.
-local function add_modules(self, whole, text)
-  for name in text:gmatch "require%s*%(?%s*[\"']([%w_.-]+)[\"']" do
-    for _, file in ipairs(script.module_files(name)) do
-      local path = self.folder .. "/" .. file
-      local abs = whole(path)
-      local found = not self.spelled[abs] and self.count < MAX_FILES and read(path)
+-- The texts of modules that a script names, and of the ones that they name.
+local function add_modules(self, whole, path, text)
+  for _, one in ipairs(required.names(path, text).required) do
+    for _, file in ipairs(script.module_files(one.name)) do
+      local below = self.folder .. "/" .. file
+      local abs = whole(below)
+      local found = not self.spelled[abs] and self.count < MAX_FILES and read(below)
       if found then
-        self.spelled[abs], self.texts[abs], self.count = path, found, self.count + 1
-        add_modules(self, whole, found)
+        self.spelled[abs], self.texts[abs], self.count = below, found, self.count + 1
+        add_modules(self, whole, below, found)
       end
     end
   end
@@ -58,7 +59,7 @@ local function look(dir, whole, inside)
   end)
   if path and not inside(path) then
     self.folder, self.texts[whole(path)] = folder, read(path)
-    add_modules(self, whole, self.texts[whole(path)] or "")
+    add_modules(self, whole, path, self.texts[whole(path)] or "")
   end
   self.hash = hash_of(self.texts)
   return self
