@@ -2,7 +2,7 @@
  * optional component hocket-serve, whose endpoints start them for their clients.
  *
  * A run that was started so is the host's, and no child of the fiber that did: it continues when that fiber ends.
- * `ended` returns its outcome once to whoever waits there. */
+ * `ended` returns its outcome once to whoever waits there: internal/serve/ends.lua, for all who listen. */
 #include "bind/open.h"
 
 #include <hocket/hocket.h>

@@ -14,6 +14,7 @@ local consent = require "hocket.internal.run.consent"
 local core = require "hocket.internal.core.runs"
 local desk_run = require "hocket.internal.endpoints.desk.run"
 local endings = require "hocket.internal.base.ending"
+local ends = require "hocket.internal.serve.ends"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local limits = require "hocket.internal.models.limits"
@@ -372,8 +373,9 @@ local function settle(self, run, code, message, result)
 end
 
 local function hear_ends(self)
+  local heard <close> = ends.listen()
   while true do
-    local number, code, message, result = core.ended()
+    local number, code, message, result = heard:next()
     local run = self.by_number[number]
     if run then settle(self, run, code, message, result) end
     if self.replays[number] then settle_replay(self, self.replays[number], code, message) end

@@ -5,6 +5,7 @@
 ---     go_on {id}              ──> one of the store, which tells everything that was said so far once more
 local consent = require "hocket.internal.run.consent"
 local core = require "hocket.internal.core.runs"
+local ends = require "hocket.internal.serve.ends"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local runs = require "hocket.internal.run.run"
@@ -28,8 +29,9 @@ local function wake(self)
 end
 
 local function hear_ends(self)
+  local heard <close> = ends.listen()
   while true do
-    local number, code, message = core.ended()
+    local number, code, message = heard:next()
     local one = self.open[number]
     if one then
       self.open[number] = nil
@@ -40,7 +42,7 @@ local function hear_ends(self)
   end
 end
 
---- Learns of the conversations of this host, below the running fiber. One for each host.
+--- Learns of the conversations of this host, below the running fiber.
 ---@return hocket.Talks
 function talk.open()
   local self = setmetatable({ open = {} }, Talks)

@@ -10,6 +10,7 @@
 local announced = require "hocket.internal.commands.workers.announced"
 local cancel = require "hocket.internal.run.cancel"
 local core = require "hocket.internal.core.runs"
+local ends = require "hocket.internal.serve.ends"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local fs = require "hocket.internal.core.fs"
@@ -102,8 +103,9 @@ end
 
 -- Each in a fiber of its own: the store, which is asked what became of it, may be away.
 local function hear_ends(self)
+  local heard <close> = ends.listen()
   while true do
-    local number, code, message = core.ended()
+    local number, code, message = heard:next()
     self.going = self.going - (self.at[number] and 1 or 0)
     fiber.spawn(ended, self, number, code, message):serve()
   end
