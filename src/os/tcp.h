@@ -18,6 +18,8 @@ int hocket__tcp_connect(const struct sockaddr *to, size_t len);
 /* What has become of the socket: 0, or what went wrong. */
 int hocket__tcp_error(int fd);
 
+/* Whether the other side has closed the connection, even if something that it sent before can still be read. */
+bool hocket__tcp_ended(int fd);
 /* How many bytes were read, 0: the other side has ended. UV_EAGAIN: there is nothing now. */
 int64_t hocket__tcp_read(int fd, void *to, size_t n);
 /* How many bytes went out of all pieces together. UV_EAGAIN: there is no room now. No signal is sent. */

@@ -17,6 +17,7 @@
 #include <stdio.h>
 
 #include "base/upkeep.h"
+#include "os/tcp.h"
 #include "net/http/http_impl.h"
 #include "net/http/error.h"
 #include "net/http/origin.h"
@@ -124,12 +125,40 @@ static size_t on_body(char *p, size_t size, size_t n, void *ud)
     return refuse(req);
 }
 
+/* ---- Connecting ------------------------------------------------------------------------ */
+
+static bool may_be_repeated(const struct hocket__request *req)
+{
+    return strcmp(req->method, "GET") == 0 || strcmp(req->method, "HEAD") == 0;
+}
+
+/* libcurl sends a request again by itself when a connection that it reused breaks before the first byte of an answer
+ * (RFC 9110, 9.2.2, forbids that for a POST). The server may have acted on it: whether it is sent again is for the
+ * caller to decide, who also counts it. True: this is such a second connection. */
+static bool breaks(struct hocket__request *req)
+{
+    if (req->link == HOCKET__REQUEST_REUSES && !may_be_repeated(req))
+        req->link = HOCKET__REQUEST_BROKEN;
+    return req->link == HOCKET__REQUEST_BROKEN;
+}
+
+static enum hocket__request_link reused(const struct hocket__request *req)
+{
+    curl_socket_t fd = CURL_SOCKET_BAD;
+    if (req->http->curl->easy_getinfo(req->easy, CURLINFO_ACTIVESOCKET, &fd) == CURLE_OK
+        && fd != CURL_SOCKET_BAD && hocket__tcp_ended(fd))
+        return HOCKET__REQUEST_STALE;
+    return HOCKET__REQUEST_REUSES;
+}
+
 static curl_socket_t on_open(void *ud, curlsocktype purpose, struct curl_sockaddr *to)
 {
     struct hocket__request *req = ud;
     /* libcurl asks for a socket when it has an address: the name is resolved. A reused connection opens none;
      * on_connected reports that. */
     hocket__origin_resolved(req, true);
+    if (breaks(req))
+        return CURL_SOCKET_BAD;
     if (req->allow_address && !req->allow_address(&to->addr)) {
         req->denied = true;
         return CURL_SOCKET_BAD;
@@ -146,8 +175,9 @@ static curl_socket_t on_open(void *ud, curlsocktype purpose, struct curl_sockadd
 static int on_connected(void *ud, char *peer, char *local, int peer_port, int local_port)
 {
     struct hocket__request *req = ud;
-    req->link =
-        hocket__request_has_opened(req) ? HOCKET__REQUEST_CONNECTED : HOCKET__REQUEST_REUSES;
+    if (breaks(req))
+        return CURL_PREREQFUNC_ABORT;
+    req->link = hocket__request_has_opened(req) ? HOCKET__REQUEST_CONNECTED : reused(req);
     req->connected_at = micros();
     req->local_port = local_port;
     hocket__origin_resolved(req, false);
@@ -339,7 +369,7 @@ static struct hocket__http_timing timing_of(const struct hocket__request *req)
         .total_us = since(req, micros()),
         .bytes_in = (uint64_t) down + req->head.bytes,
         .bytes_out = (uint64_t) up + (uint64_t) head,
-        .reused = req->link == HOCKET__REQUEST_REUSES,
+        .reused = req->link == HOCKET__REQUEST_REUSES || req->link == HOCKET__REQUEST_STALE,
     };
 }
 
@@ -370,8 +400,20 @@ static void finish_well(struct hocket__request *req)
         hocket__request_end(req, &err);
 }
 
-void hocket__request_finish(struct hocket__request *req, CURLcode code)
+/* What is said of a second connection that breaks() refused, or whose name could not be looked up, is true of the first. */
+static CURLcode of_the_first(struct hocket__request *req, CURLcode code)
 {
+    bool looked_up = code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY;
+    if (req->link == HOCKET__REQUEST_BROKEN || (looked_up && breaks(req))) {
+        req->detail[0] = 0;
+        return CURLE_RECV_ERROR;
+    }
+    return code;
+}
+
+void hocket__request_finish(struct hocket__request *req, CURLcode result)
+{
+    CURLcode code = of_the_first(req, result);
     req->finished = true;
     if (code == CURLE_OK && req->err.status == 0) {
         finish_well(req);

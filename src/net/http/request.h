@@ -25,12 +25,15 @@ enum hocket__request_place {
     HOCKET__REQUEST_PROBE     /* the same, and in origin->probes: it looks up the name */
 };
 
-/* Its connection. One that has been reused may turn out to be dead: then a socket is opened after all. */
+/* Its connection. One that has been reused may turn out to be dead: then a socket is opened after all, but not for a
+ * request that the server may have acted on. */
 enum hocket__request_link {
     HOCKET__REQUEST_UNLINKED,
     HOCKET__REQUEST_OPENED, /* a socket */
     HOCKET__REQUEST_REUSES,
-    HOCKET__REQUEST_CONNECTED /* by a socket that it opened */
+    HOCKET__REQUEST_STALE,     /* reuses one that the server had closed before anything was sent */
+    HOCKET__REQUEST_CONNECTED, /* by a socket that it opened */
+    HOCKET__REQUEST_BROKEN     /* the reused one broke, and the request is not sent again */
 };
 
 /* What counts as progress. */

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -104,6 +105,16 @@ int hocket__tcp_error(int fd)
     int code = 0;
     socklen_t size = sizeof(code);
     return getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &size) < 0 ? -errno : -code;
+}
+
+#ifndef POLLRDHUP
+#define POLLRDHUP 0 /* POLLHUP says it there */
+#endif
+
+bool hocket__tcp_ended(int fd)
+{
+    struct pollfd at = { .fd = fd, .events = POLLRDHUP };
+    return poll(&at, 1, 0) > 0 && (at.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL));
 }
 
 /* Interrupted is as good as nothing there: the loop says when to try again. */

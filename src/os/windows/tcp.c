@@ -89,6 +89,14 @@ int hocket__tcp_error(int fd)
     return code ? uv_translate_sys_error(code) : 0;
 }
 
+/* A close behind bytes that nobody has read is not seen. */
+bool hocket__tcp_ended(int fd)
+{
+    char byte;
+    int got = recv(of(fd), &byte, 1, MSG_PEEK);
+    return got == 0 || (got < 0 && WSAGetLastError() != WSAEWOULDBLOCK);
+}
+
 static int most(size_t n)
 {
     return n > (1u << 30) ? 1 << 30 : (int) n;

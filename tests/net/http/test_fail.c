@@ -290,6 +290,35 @@ static void test_cut_short(void **state)
     assert_int_equal(a.err.http_status, 200);
 }
 
+/* A connection that was reused and breaks before an answer: what the server may have acted on is not sent again by
+ * itself, what only asks is. */
+static void test_not_sent_twice(void **state)
+{
+    struct fixture *f = *state;
+    static const struct test_step closes[] = { TEST_THEN(TEST_CLOSE) };
+    static const struct test_step resets[] = { TEST_THEN(TEST_RESET) };
+    struct seen first = { 0 }, second = { 0 }, third = { 0 };
+    struct seen by_close = { 0 }, by_reset = { 0 }, asked = { 0 };
+    struct hocket__http_spec put = { .method = "POST" };
+    test_server_on(f->server, "/hello", TEST_STEPS(hello));
+    test_server_on(f->server, "/closes", TEST_STEPS(closes));
+    test_server_on(f->server, "/resets", TEST_STEPS(resets));
+    start(f, &first, (struct hocket__http_spec){ 0 }, "/hello");
+    run_until_done(&first);
+    fails(f, &by_close, put, "/closes", HOCKET_EIO, "broke before an answer came");
+    assert_true(by_close.err.retryable);
+    assert_int_equal(test_server_counts(f->server).requests, 2);
+    start(f, &second, (struct hocket__http_spec){ 0 }, "/hello");
+    run_until_done(&second);
+    fails(f, &by_reset, put, "/resets", HOCKET_EIO, "broke before an answer came");
+    assert_int_equal(test_server_counts(f->server).requests, 4);
+    start(f, &third, (struct hocket__http_spec){ 0 }, "/hello");
+    run_until_done(&third);
+    fails(f, &asked, (struct hocket__http_spec){ 0 }, "/closes", HOCKET_ETRUNCATED,
+        "closed without an answer");
+    assert_int_equal(test_server_counts(f->server).requests, 7);
+}
+
 static void test_not_http(void **state)
 {
     struct fixture *f = *state;
@@ -593,6 +622,7 @@ int main(void)
         CASE(test_rebinding),
         CASE(test_tls_refused),
         CASE(test_cut_short),
+        CASE(test_not_sent_twice),
         CASE(test_not_http),
         CASE(test_headers_too_large),
         CASE(test_body_too_large),
