@@ -1,9 +1,10 @@
 #!/bin/sh
 # The bytes of a release, stripped: the program has at most 3,000,000, the library that others embed 1,600,000.
 #   size.sh BUILD-DIRECTORY BUILD-TYPE
-# Skipped (77) where the build is no release, or one with a sanitizer.
+# Skipped (77) where the build is no release, has a sanitizer, or is static: it holds all libraries then.
 set -u
 build=$1 type=$2 failed=0
+grep -q '^HOCKET_STATIC:BOOL=OFF$' "$build/CMakeCache.txt" || exit 77
 [ "$type" = Release ] && grep -q '^HOCKET_SANITIZE:STRING=$' "$build/CMakeCache.txt" || exit 77
 copy=$(mktemp) || exit 1
 trap 'rm -f "$copy"' EXIT

@@ -562,7 +562,7 @@ end)
 
 local function follow(s, id, last, i)
   local events <close> = s:events(("/api/runs/%s/events"):format(id))
-  last[i] = 0
+  last[i], last.n = 0, last.n + 1
   for event in events:each() do
     if event.event == "end" then return json.decode(event.data) end
     t.equal(tonumber(event.id), last[i] + 1)
@@ -584,9 +584,9 @@ t.test("a thousand readers at once hear all", function()
   local s <close> = start(dir)
   local id = begin(s, "poet", "rain", { conversation = true })
   until_state(s, id, "waiting")
-  local readers, last = {}, {}
+  local readers, last = {}, { n = 0 }
   for i = 1, count do readers[i] = fiber.spawn(follow, s, id, last, i) end
-  t.eventually(function() return #last == count end, PATIENCE)
+  t.eventually(function() return last.n == count end, PATIENCE)
   t.has(s:get("/metrics").body, ("hocket_http_streams_open %d\n"):format(count))
   t.equal(post(s, ("/api/runs/%s/say"):format(id), { text = "snow" }).status, 202)
   until_state(s, id, "waiting")
@@ -604,7 +604,7 @@ t.test("one that never reads holds up nobody", function()
   local id = begin(s, "poet", "rain", { conversation = true })
   until_state(s, id, "waiting")
   local stuck <close> = s:events(("/api/runs/%s/events?deltas=1"):format(id))
-  local last = {}
+  local last = { n = 0 }
   local reader = fiber.spawn(follow, s, id, last, 1)
   for _ = 1, 20 do
     t.equal(post(s, ("/api/runs/%s/say"):format(id), { text = ("snow "):rep(60000) }).status, 202)

@@ -50,13 +50,15 @@ local function open(self)
   return self.program:write(("%d\n%s"):format(#prelude, prelude))
 end
 
+local TOO_MUCH, LUA_SAYS = ("it took more than %d MiB of memory"):format(MEMORY >> 20), "not enough memory"
+
 -- Why it said nothing more.
 local function ending(self)
   local result = self.program:wait(5)
-  if result and result.limit == "memory" then return "it took more than 256 MiB of memory" end
+  if result and result.limit == "memory" then return TOO_MUCH end
   if result and result.signal == "XCPU" or result and result.cpu >= CPU then return ("it took more than %d s of CPU time"):format(CPU) end
   local words = self.program:stderr():gsub("%c+", " "):sub(1, 300)
-  if words:find "not enough memory" then return "it took more than 256 MiB of memory" end
+  if words:find(LUA_SAYS, 1, true) then return TOO_MUCH end
   return result and (result.signal and "it was ended by SIG" .. result.signal or ("it ended with exit code %s: %s"):format(result.code, words)) or "it hangs"
 end
 
@@ -105,6 +107,8 @@ function ScriptProcess:give(line)
   if not said then return nil, err end
   local message = json.decode(said)
   if type(message) ~= "table" then return failed("invalid", "the script wrote what is no message") end
+  -- As Lua's error, where the process lives on without the memory.
+  if message.done and message.value == LUA_SAYS then message.value = TOO_MUCH end
   return message
 end
 
