@@ -121,7 +121,7 @@ local function load(self, before)
   for _ = 1, TRIES do
     local view = self.stage.view
     fiber.rest()
-    local made, problem = generation.load(self.path, view, before, self.here)
+    local made, problem = generation.load(self.path, view, before, self)
     local ok, err = self.stage:look()
     if not ok then return nil, err end
     if self.stage.view.hash == view.hash then return made, problem end
@@ -151,7 +151,7 @@ end
 --- Loads a directory, an agent or a script, and reloads it from now on. A second call for the same path returns the same
 --- object.
 ---@param path string
----@param options? {here?: boolean} here: its runs work in the current folder, so the skills that its agents name have to be there.
+---@param options? {here?: boolean, options?: table} here: its runs work in the current folder, so the skills that its agents name have to be there. options: those of its runs, as far as you know them; their `model` and `models` replace the agents' own, which may then be unknown.
 ---@return hocket.Live?
 ---@return hocket.Error? problem With `file` and `line`.
 function live.open(path, options)
@@ -160,7 +160,7 @@ function live.open(path, options)
   path = trimmed(path)
   local known = live.at(path)
   if known then return known end
-  local self = setmetatable({ path = path, key = views.absolute(path), stage = stages.new(directory_of(path)), kept = {}, last = 0, here = options and options.here == true,
+  local self = setmetatable({ path = path, key = views.absolute(path), stage = stages.new(directory_of(path)), kept = {}, last = 0, here = options and options.here == true, options = options and options.options or {},
     waiting = {}, failed = false }, Live)
   local ok, err = self.stage:look()
   if not ok then return nil, err end
@@ -287,6 +287,16 @@ local function slowly(self, why)
   return { type = "warning", message = ("%s: %s: it is looked at every %g seconds"):format(self.path, why, live.SLOW) }
 end
 
+-- Plans that a generation has left out, each told once.
+local function tell_left_out(self, told, tell)
+  local now = {}
+  for _, message in ipairs(self:current().left_out) do
+    now[message] = true
+    if not told[message] then tell { type = "warning", message = message } end
+  end
+  return now
+end
+
 -- As check, which may find no memory to work with: then it is tried again, unless there is none even to say so.
 local function look(self)
   local ok, event = pcall(self.check, self)
@@ -302,10 +312,11 @@ end
 ---@param tell fun(event: table)
 function Live:watch(tell)
   local watch <close>, why = start_watching()
-  local known, warned = {}, false
+  local known, warned, left_out = {}, false, {}
   while true do
     local event = look(self)
     if event then tell(event) end
+    left_out = tell_left_out(self, left_out, tell)
     local dirs, told = self.stage:places()
     local some, wrong = false, nil
     if watch then some, wrong, known = add_all(watch, dirs, known) end

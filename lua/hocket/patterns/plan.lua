@@ -384,7 +384,7 @@ end
 
 --- Reads a plan's file, Markdown or YAML. Every mistake has its line.
 ---@param text string
----@return {plan: hocket.Plan, name: string, description?: string, request?: string, team?: string, approve_plan?: boolean}? about
+---@return {plan: hocket.Plan, name: string, description?: string, request?: string, team?: string, approve_plan?: boolean, lines: table<string, integer>}? about lines: where each step begins, by its id.
 ---@return {line: integer, message: string}[] problems Empty where it is read.
 function plan.parse(text)
   orchestrate.argument("patterns.plan.parse", 1, "string", text)

@@ -468,7 +468,7 @@ static int run(struct job *j)
     cli_signals_start(j->host);
     cli_host_telemetry(j->host, &j->screen);
     if (j->args.flags & CLI_WATCH)
-        cli_watcher_start(&j->watcher, j->host, &j->screen, j->args.target);
+        cli_watcher_start(&j->watcher, j->host, &j->screen, &j->args);
     start_asking(j);
     j->args.park = store.store && !j->args.interactive && !j->args.record && !j->args.replay;
     run_once(j);

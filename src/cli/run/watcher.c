@@ -146,13 +146,15 @@ static void on_done(hocket_host *host, uint64_t call, const struct hocket_result
     cli_buf_free(&line);
 }
 
-void cli_watcher_start(
-    struct cli_watcher *w, hocket_host *host, struct cli_screen *screen, const char *target)
+void cli_watcher_start(struct cli_watcher *w, hocket_host *host, struct cli_screen *screen,
+    const struct cli_run_args *run)
 {
     struct cli_buf args = { 0 };
     *w = (struct cli_watcher){ .host = host, .screen = screen, .running = true };
     cli_buf_adds(&args, "{\"path\":");
-    cli_buf_json(&args, target, strlen(target));
+    cli_buf_json(&args, run->target, strlen(run->target));
+    cli_buf_adds(&args, ",\"options\":");
+    cli_run_args_json(run, &args);
     cli_buf_adds(&args, "}");
     if (hocket_call_start(host, "watch", args.p, &w->call, on_event, on_done, w, NULL) < 0)
         w->call = 0;

@@ -7,6 +7,7 @@
 
 #include <hocket/hocket.h>
 
+#include "cli/run_args/run_args.h"
 #include "cli/screen.h"
 #include "cli/text.h"
 
@@ -23,10 +24,10 @@ struct cli_watcher {
     int times;          /* … in so many runs on end */
 };
 
-/* Begins to watch, and returns after the first scan. A run that starts then begins with the scanned files, and
+/* Begins to watch the target of `run`, and returns after the first scan. A run that starts then begins with the scanned files, and
  * later changes count, even the run's own. Reports what cannot be watched; then `call` is 0. */
-void cli_watcher_start(
-    struct cli_watcher *w, hocket_host *host, struct cli_screen *screen, const char *target);
+void cli_watcher_start(struct cli_watcher *w, hocket_host *host, struct cli_screen *screen,
+    const struct cli_run_args *run);
 
 /* Frees what it keeps. */
 void cli_watcher_end(struct cli_watcher *w);

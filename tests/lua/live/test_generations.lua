@@ -210,6 +210,45 @@ t.test("a script, and an agent's file: what lies beside that and does not concer
   t.equal(alive:check().type, "agent_reloaded")
 end)
 
+t.test("a plan that is wrong is left out and told once; where it was named itself it is refused", function()
+  local dir <close> = project()
+  local steps = "plan: wall\nsteps:\n  - {id: dig, owner: %s, description: Dig}\n"
+  dir:write("plans/wall.yaml", steps:format "nobody" .. "  - {id: dig, owner: nobody, description: Dig}\n")
+  local path = dir.path .. "/plans/wall.yaml"
+  local alive <close> = open(dir.path)
+  t.equal(#alive:current().left_out, 1, "one line, however many mistakes there are")
+  t.has(alive:current().left_out[1], path .. ":3:1: ")
+  t.has(alive:current().left_out[1], "there is no specialist 'nobody'")
+  t.equal(answer(dir.path), "Edit one.")
+  local found, err = alive:target(path)
+  t.equal(found, nil)
+  t.has(err.message, "there is no specialist 'nobody'")
+  local refused, wrong = live.open(path)
+  t.equal(refused, nil)
+  t.has(wrong.message, "there is no specialist 'nobody'")
+  dir:write("agents/editor.md", agent("editor", "Edit two."))
+  t.equal(alive:check().type, "agent_reloaded", "it does not keep the others back")
+  local told = {}
+  local watcher = flow.spawn(function() alive:watch(function(event) told[#told + 1] = event.type == "warning" and event.message end) end)
+  local function until_told(n)
+    for _ = 1, 400 do
+      if #told >= n then return end
+      flow.sleep(0.01)
+    end
+  end
+  until_told(1)
+  dir:write("agents/editor.md", agent("editor", "Edit three."))
+  until_told(2)
+  dir:write("plans/wall.yaml", steps:format "editor")
+  until_told(3)
+  t.equal(#alive:current().left_out, 0)
+  dir:write("plans/wall.yaml", steps:format "nobody")
+  until_told(5)
+  watcher:cancel()
+  t.same({ told[1], told[2], told[3], told[4] }, { alive:current().left_out[1], false, false, false }, "once while it is so")
+  t.equal(told[5], alive:current().left_out[1])
+end)
+
 -- ---- What a run reads --------------------------------------------------------------------------------
 
 t.test("a run that goes on reads its own generation: agents, texts, modules, what agents include", function()

@@ -254,6 +254,26 @@ t.test("a skill that is nowhere is said when a server starts, and of a change of
   made:close()
 end)
 
+t.test("a model that no run asks keeps nothing from starting: --model goes before the files, at a server as in a run", function()
+  local dir <close> = t.dir()
+  local function with_model(name, head, model) dir:write(("agents/%s.md"):format(name), (agent(name, head, "You."):gsub("model: sim", "model: " .. model))) end
+  with_model("first", "agents: [second]\ntools: [delegate]\n", "nosuch/x")
+  with_model("second", "", "nosuch/y")
+  local path = dir.path .. "/agents"
+  for _, case in ipairs { { {}, "nosuch/x" }, { { model = "sim" } }, { { models = { first = "sim" } }, "nosuch/y" }, { { models = { first = "sim", second = "sim" } } } } do
+    local options, wrong = case[1], case[2]
+    local reply, err = hocket.start(path, "Hello", { model = options.model, models = options.models }):wait()
+    t.equal(reply == nil, wrong ~= nil)
+    local made, refused = offered.open({ path }, false, options)
+    t.equal(made == nil, wrong ~= nil)
+    if made then made:close() end
+    if wrong then
+      t.has(err.message, wrong)
+      t.equal(refused.message:sub(1, #err.message), err.message)
+    end
+  end
+end)
+
 t.test("check, run, serve and a generation agree on damaged projects", function()
   math.randomseed(seed)
   local refused = 0

@@ -36,19 +36,21 @@ function needs.variables(def)
   return prompt.missing(def.prompt, values_for(def, {}, false), needs.origin(def))
 end
 
--- A provider that nobody knows, where nothing goes before what the front matter says. Of several models others step in.
-local function wrong_model(def, options)
-  if type(def.model) ~= "string" or options.models and options.models[def.name] then return nil end
+--- A provider that nobody knows, where nothing goes before what the front matter says. Of several models others step in.
+---@param def hocket.Agent
+---@param options {model?: string, models?: table<string, string>} The run's.
+---@return hocket.Error?
+function needs.wrong_model(def, options)
+  if type(def.model) ~= "string" or options.model or options.models and options.models[def.name] then return nil end
   local _, err = models.is_known(def.model)
   if err then err.message = at_key(def, "/model", err.message) end
   return err
 end
 
--- `options` are the run's, nil where one model goes before all front matter.
 local function visit(def, team, given, first, seen, options, chosen)
   local facts = facts_of(def)
   seen[def] = true
-  local wrong = options and def.model and not chosen and wrong_model(def, options)
+  local wrong = def.model and not chosen and needs.wrong_model(def, options)
   if wrong then return wrong end
   if facts.has_places then
     local _, err = prompt.fill(def.prompt, values_for(def, given, first), needs.origin(def))
@@ -70,7 +72,7 @@ end
 ---@param chosen? string A model that the first one is asked with in any case.
 ---@return hocket.Error?
 function needs.missing(def, team, given, options, chosen)
-  return visit(def, team, given, true, {}, not options.model and options or nil, chosen) or nil
+  return visit(def, team, given, true, {}, options, chosen) or nil
 end
 
 return needs

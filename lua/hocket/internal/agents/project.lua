@@ -19,6 +19,7 @@ local project = {}
 ---@field known hocket.Declared
 ---@field words? table<string, boolean> Of its scripts.
 ---@field any_start? boolean It is not known how a run begins: with which agent, which variables.
+---@field options? table Of such a run, as far as they are known: `model`, `models`.
 ---@field any_folder? boolean It is not known in which folder a run works.
 ---@field problems hocket.Problem[]
 
@@ -51,7 +52,9 @@ end
 
 -- ---- Models, variables -----------------------------------------------------------------------------
 
+-- Of what is served, only what its runs refuse is wrong: a person may have chosen one model for all.
 local function check_models(self, def)
+  if self.any_start and not needs.wrong_model(def, self.options or {}) then return end
   local list = type(def.model) == "table" and def.model or { def.model }
   for i, id in ipairs(list) do
     local _, err = models.is_known(id)

@@ -7,11 +7,11 @@ local commands = {}
 --- Keeps a target at its newest good state until it is cancelled. Runs that are started with the same path meanwhile begin
 --- with that state.
 ---@async
----@param args {path: string}
+---@param args {path: string, options?: table} options: of its runs.
 ---@param journal userdata
 function commands.watch(args, journal)
   fiber.rest() -- loading took its time
-  local alive, problem = live.open(args.path)
+  local alive, problem = live.open(args.path, { options = args.options })
   if not alive then return nil, problem end
   local closing <close> = setmetatable({}, { __close = function() alive:close() end })
   local first = alive:current()

@@ -77,7 +77,7 @@ return function(args, journal, id)
     token, file = tokens.get(args.token_file)
     if not token then return nil, file end
   end
-  local made, err = offered.open(args.targets or {}, args.all)
+  local made, err = offered.open(args.targets or {}, args.all, args.options or {})
   if not made then return nil, err end
   local closing <close> = setmetatable({}, { __close = function() made:close() end })
   local wrong_rule = rule_check.early(args.options or {}, args.targets or {})

@@ -79,7 +79,7 @@ local operations = {
 local needed = {
   run = "target input? options?[] instead?[] labels?[] priority?# deltas?!", submit = "target input? options?[] pool? due_ms?# id? caller? project?",
   runs = "parent? before? target? label?[] webhook? limit?#", resumable = "id? here? most?# conversation?!", check = "paths[]", eval = "paths[] folder", attach = "to? commands?[]", command = "line",
-  decode = "protocol file", new = "dir", skill = "program? dir?", agents = "path?", models = "provider?", sim = "script?", rollback = "path", watch = "path", admit_run = "id",
+  decode = "protocol file", new = "dir", skill = "program? dir?", agents = "path?", models = "provider?", sim = "script?", rollback = "path", watch = "path options?[]", admit_run = "id",
   memory = "word", mcp = "words[]", mcp_serve = "targets?[] tools?[]", serve = "targets[]", ping = "url state", policy = "targets[] files[]", prompt = "name",
   serve_token = "word", show = "id", follow = "id", page = "id script style", answer = "id question? text?", answer_link = "id question", say = "id text", signal = "id name",
   schedule = "word", budget = "word", work = "pools?[]", wait = "id", cancel = "id", fork = "id", remove = "ids[]", store = "word", plan = "id?", export = "id?", import = "file",

@@ -189,15 +189,26 @@ local function as_problem(self, err)
   return { code = type(err) == "table" and err.code or "agent", message = message, file = file, line = line and math.tointeger(line) }
 end
 
--- Of an agent's file that agent has to be well, and the ones that it names; of anything else everything that is there.
+-- A plan beside what was named is left out where it is wrong: whoever runs it by its path reads what is wrong with it.
+local function leave_out(self, one)
+  if self.left_out[one.file] then return end
+  self.left_out[one.file] = true
+  self.left_out[#self.left_out + 1] = ("%s; the plan is left out until you mend it (hocket check %s)"):format(problems.explain { one }, one.file)
+end
+
+-- Of an agent's file that agent has to be well, and the ones that it names; of anything else everything that is there, but for plans.
 local function check_state(self, before)
   local whole = self.path == self.view.dir or script.is(self.path)
-  local found = validate.path(whole and self.view.dir or self.path, { any_start = true, any_folder = not self.here, scripts = 0, problems = {}, teams = {} })
+  local found = validate.path(whole and self.view.dir or self.path, { any_start = true, options = self.options, any_folder = not self.here, scripts = 0, problems = {}, teams = {} })
   for _, team in ipairs(found.teams) do self.teams[team.path] = team.defs end
   references.check_gone(self.view, before and before.teams or {}, self.teams, found.problems)
   local wrong = {}
   for _, one in ipairs(found.problems) do
-    if one.severity == "error" then wrong[#wrong + 1] = one end
+    if one.severity == "error" and whole and one.code == "plan" then
+      leave_out(self, one)
+    elseif one.severity == "error" then
+      wrong[#wrong + 1] = one
+    end
   end
   if wrong[1] then error({ code = "agent", message = problems.explain(wrong), file = wrong[1].file, line = wrong[1].line }, 0) end
 end
@@ -253,6 +264,8 @@ end
 ---@field hash string Of the content.
 ---@field target? {kind: string, path: string, dir: string, agent?: hocket.Agent} nil: several agents, of which none begins
 ---@field no_target? hocket.Error
+---@field left_out table<integer|string, string|boolean> Plans that it does not have: what is wrong with each; true by file.
+---@field package options table Of its runs, as far as they are known: `model` and `models` go before the agents' own.
 ---@field package view hocket.View
 ---@field package modules table<string, any> By file.
 ---@field package teams table<string, table<string, hocket.Agent>> By directory: the ones that were validated.
@@ -279,11 +292,11 @@ end
 ---@param path string What `hocket run` takes: a script, an agent, a directory.
 ---@param view hocket.View
 ---@param before? hocket.Generation Its modules' state is handed on.
----@param here? boolean Its runs work in the current folder.
+---@param opts {here?: boolean, options: table} As for live.open.
 ---@return hocket.Generation? made Without a number yet.
 ---@return {code: string, message: string, file?: string, line?: integer}? problem
-function generation.load(path, view, before, here)
-  local self = { path = path, here = here, hash = view.hash, view = view, modules = {}, targets = {}, teams = {}, hooked = {} }
+function generation.load(path, view, before, opts)
+  local self = { path = path, here = opts.here, options = opts.options, hash = view.hash, view = view, modules = {}, targets = {}, teams = {}, hooked = {}, left_out = {} }
   self.require = own_require(self, "")
   self.env = setmetatable(own_globals(self), { __index = _G })
   self.env_of = envs_of(self)

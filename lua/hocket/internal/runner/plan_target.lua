@@ -48,22 +48,16 @@ local function wrong_steps(about, team)
 end
 
 -- The line of the step that a message names.
-local function line_in(text, message)
+local function line_of(about, message)
   local id = message:match "task '([^']+)'" or message:match "the id '([^']+)'"
-  local n = 0
-  for line in (text .. "\n"):gmatch "([^\n]*)\n" do
-    n = n + 1
-    local named = line:match "^## +(.-)%s*$" or line:match "^%s*%- id: *(.-)%s*$"
-    if id and named and (named == id or named == '"' .. id .. '"') then return n end
-  end
-  return 1
+  return id and about.lines[id] or 1
 end
 
-local function problems_of(path, text, wrong)
+local function problems_of(path, about, wrong)
   local list = {}
   for message in wrong:gsub("^%- ", ""):gmatch "[^\n]+" do
     message = message:gsub("^%- ", "")
-    list[#list + 1] = problem.new(path, line_in(text, message), 1, "plan", message)
+    list[#list + 1] = problem.new(path, line_of(about, message), 1, "plan", message)
   end
   return list
 end
@@ -85,7 +79,7 @@ function plan_target.read(path, text)
     return nil, { problem.new(path, 1, 1, "plan", ("its agents cannot be loaded: %s"):format(type(team) == "table" and team.message or tostring(team))) }
   end
   local wrong = wrong_steps(about, team)
-  if wrong then return nil, problems_of(path, text, wrong) end
+  if wrong then return nil, problems_of(path, about, wrong) end
   return { about = about, team = team, folder = folder }, problems
 end
 

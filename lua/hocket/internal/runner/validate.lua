@@ -30,6 +30,7 @@ local validate = {}
 ---@field format? string Of the agents, when a person has named it.
 ---@field hints? boolean Also what is only unwise.
 ---@field any_start? boolean It is not known how a run begins: with which agent, which variables.
+---@field options? table Of such a run, as far as they are known: `model`, `models`.
 ---@field any_folder? boolean It is not known in which folder a run works.
 ---@field trusted? table<string, boolean> Directories whose scripts in other languages may be compiled.
 ---@field looked? table<string, string|boolean> By file of a script or a module: its text; false where something is wrong with it.
@@ -167,7 +168,7 @@ local function take_team(path, defs, problems, wanted, result, more)
   table.sort(own)
   local well = not problem.any_error(problems)
   local found = project.check({ defs = defs, own = more.whole and own or project.reached(defs, own), places = more.places, known = more.known, words = declared.words_for(more.known, path),
-    any_start = result.any_start, any_folder = result.any_folder, problems = {} }, more.whole and well)
+    any_start = result.any_start, options = result.options, any_folder = result.any_folder, problems = {} }, more.whole and well)
   add_new(problems, problem.sort(found), result.problems)
   table.insert(result.teams, { path = path, defs = defs, own = own, well = well and not problem.any_error(found) })
 end

@@ -111,7 +111,7 @@ end
 ---@return hocket.Error?
 function agent_tools.open(spec)
   local made, err = spec.offered, nil
-  if not made then made, err = offered.open(spec.targets, spec.all) end
+  if not made then made, err = offered.open(spec.targets, spec.all, spec.options) end
   if not made then return nil, err end
   return setmetatable({ offered = made, is_own = not spec.offered, options = spec.options, registry = spec.registry, parked = spec.parked, start = spec.start }, AgentTools)
 end

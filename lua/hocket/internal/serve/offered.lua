@@ -154,15 +154,16 @@ end
 --- Loads targets.
 ---@param paths string[]
 ---@param all? boolean Also the agents that others name.
+---@param options? table Of their runs.
 ---@return hocket.Offered?
 ---@return hocket.Error?
-function offered.open(paths, all)
+function offered.open(paths, all, options)
   require "hocket.internal.runner.builtins"
   local self = setmetatable({ paths = paths, all = all, live = {}, borrowed = {}, listeners = {} }, Offered)
   for _, path in ipairs(paths) do
     if path:sub(1, 7) ~= "buffer:" and sources.info(path) then
       self.borrowed[path] = live.at(path) ~= nil -- somebody else watches it, too
-      local alive, err = live.open(path, { here = true })
+      local alive, err = live.open(path, { here = true, options = options })
       if not alive then
         self:close()
         return nil, err

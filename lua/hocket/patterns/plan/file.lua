@@ -87,7 +87,9 @@ local function read_field(step, name, value, say, line)
   step[one[2]] = one.list and json.array(value) or value
 end
 
-local function finish_step(step, say, line)
+-- `lines`: where steps begin, by id.
+local function finish_step(step, say, line, lines)
+  if type(step.id) == "string" then lines[step.id] = lines[step.id] or line or 1 end
   if type(step.id) ~= "string" or not step.id:find "%S" then say(line, "a step has no id") end
   if not step.specialist then say(line, "step '%s' has no owner", tostring(step.id)) end
   if type(step.description) ~= "string" or not step.description:find "%S" then say(line, "step '%s' says nothing of what to do", tostring(step.id)) end
@@ -107,7 +109,7 @@ local function read_head(value, places, say)
   return head
 end
 
-local function steps_of_yaml(list, places, say)
+local function steps_of_yaml(list, places, say, starts)
   local steps = json.array {}
   for i, one in ipairs(list) do
     local at = ("/steps/%d"):format(i - 1)
@@ -115,7 +117,7 @@ local function steps_of_yaml(list, places, say)
     for name, value in pairs(type(one) == "table" and one or {}) do
       if name ~= "id" and name ~= "description" then read_field(step, name, value, say, line_of(places, at .. "/" .. tostring(name))) end
     end
-    steps[i] = finish_step(step, say, line_of(places, at))
+    steps[i] = finish_step(step, say, line_of(places, at), starts)
   end
   return steps
 end
@@ -142,7 +144,7 @@ local function text_between(lines, from, to)
   return table.concat(parts, "\n"):match "^%s*(.-)%s*$"
 end
 
-local function steps_of_markdown(lines, say)
+local function steps_of_markdown(lines, say, starts)
   local steps, at = json.array {}, 1
   while lines[at] and not lines[at]:find "^## " do at = at + 1 end
   while lines[at] do
@@ -152,7 +154,7 @@ local function steps_of_markdown(lines, say)
     local from = at
     while lines[at] and not lines[at]:find "^## " do at = at + 1 end
     step.description = text_between(lines, from, at - 1)
-    steps[#steps + 1] = finish_step(step, say, heading)
+    steps[#steps + 1] = finish_step(step, say, heading, starts)
   end
   return steps
 end
@@ -163,20 +165,20 @@ local function split_lines(text)
   return lines
 end
 
-local function read_markdown(text, say)
+local function read_markdown(text, say, starts)
   local lines, last = split_lines(text), 2
   while lines[last] and not lines[last]:find "^%-%-%-%s*$" do last = last + 1 end
   local value, places = read_yaml(table.concat(lines, "\n", 2, last - 1), 2, say)
   if not value then return nil end
   local head = read_head(value, places, say)
   for i = 1, last do lines[i] = "" end
-  head.steps = head.steps and steps_of_yaml(head.steps, places, say) or steps_of_markdown(lines, say)
+  head.steps = head.steps and steps_of_yaml(head.steps, places, say, starts) or steps_of_markdown(lines, say, starts)
   return head
 end
 
 --- Reads one.
 ---@param text string
----@return {plan: hocket.Plan, name: string, description?: string, request?: string, team?: string, approve_plan?: boolean}?
+---@return {plan: hocket.Plan, name: string, description?: string, request?: string, team?: string, approve_plan?: boolean, lines: table<string, integer>}? about lines: where each step begins, by its id.
 ---@return {line: integer, message: string}[] problems Empty where it is read.
 function file.read(text)
   local problems = {}
@@ -185,17 +187,18 @@ function file.read(text)
   if not utf8.len(text) then say(1, "a plan has to be a text in UTF-8") return nil, problems end
   text = text:gsub("^\239\187\191", "")
   local head
+  local starts = {}
   if text:find "^%-%-%-[ \t]*\r?\n" then
-    head = read_markdown(text, say)
+    head = read_markdown(text, say, starts)
   else
     local value, places = read_yaml(text, 1, say)
     head = value and read_head(value, places, say)
-    if head then head.steps = steps_of_yaml(head.steps or {}, places, say) end
+    if head then head.steps = steps_of_yaml(head.steps or {}, places, say, starts) end
   end
   if head and #head.steps == 0 then say(1, "the plan has no steps") end
   if #problems > 0 then return nil, problems end
   local made = { type = "task", tasks = head.steps, execution_mode = head.execution_mode, on_failure = head.on_failure }
-  return { plan = made, name = head.plan, description = head.description, request = head.request, team = head.team, approve_plan = head.approve_plan }, problems
+  return { plan = made, name = head.plan, description = head.description, request = head.request, team = head.team, approve_plan = head.approve_plan, lines = starts }, problems
 end
 
 -- ---- Writing ----------------------------------------------------------------------------------
