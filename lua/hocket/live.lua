@@ -151,7 +151,7 @@ end
 --- Loads a directory, an agent or a script, and reloads it from now on. A second call for the same path returns the same
 --- object.
 ---@param path string
----@param options? {here?: boolean, options?: table} here: its runs work in the current folder, so the skills that its agents name have to be there. options: those of its runs, as far as you know them; their `model` and `models` replace the agents' own, which may then be unknown.
+---@param options? {here?: boolean, options?: table} here: its runs work in the current folder, so the skills that its agents name have to be there. options: those of its runs, as far as you know them; their `model` and `models` replace the agents' own, which may then be unknown. Where their `trust` asks nobody, a changed hooks.lua is loaded before a run does.
 ---@return hocket.Live?
 ---@return hocket.Error? problem With `file` and `line`.
 function live.open(path, options)
@@ -160,7 +160,7 @@ function live.open(path, options)
   path = trimmed(path)
   local known = live.at(path)
   if known then return known end
-  local self = setmetatable({ path = path, key = views.absolute(path), stage = stages.new(directory_of(path)), kept = {}, last = 0, here = options and options.here == true, options = options and options.options or {},
+  local self = setmetatable({ path = path, key = views.absolute(path), stage = stages.new(directory_of(path)), kept = {}, last = 0, here = options and options.here == true, options = options and options.options or { trust = false },
     waiting = {}, failed = false }, Live)
   local ok, err = self.stage:look()
   if not ok then return nil, err end

@@ -17,6 +17,12 @@ cp team/agents/sim.lua team/sim.lua
 says() { printf 'return { after_agent = function(event) return { answer = event.result .. " (%s)" } end }\n' "$1" >team/hooks.lua; }
 by_module() { printf 'local words = require "words"\nreturn { after_agent = function(event) return { answer = event.result .. words.seen } end }\n' >team/hooks.lua; }
 
+serve() {
+  rm -f served # the former one's address
+  "$HOCKET" serve --listen 127.0.0.1:0 --no-token --model sim "$@" >served 2>&1 & server=$!
+  until_true grep -qs "http://127" served; url=$(grep -oE 'http://127.0.0.1:[0-9]+' served | head -n 1)
+}
+end() { kill $server; wait $server 2>/dev/null; server=; }
 # What it is asked, and what its answer has to have, as soon as the files are read.
 ask() { curl -sN "$url/v1/chat/completions" -H 'Content-Type: application/json' -d '{"model": "clerk", "messages": [{"role": "user", "content": "'"$1"'"}]}'; }
 answers() { ask "$1" | grep -qF "$2"; }
@@ -25,8 +31,7 @@ refused() { until_true grep -qF "$1" served || fail "$target: not refused: $1: $
 
 for target in team team/agents team/agents/clerk.md; do
   by_module; echo 'return { seen = " (one)" }' >team/words.lua
-  "$HOCKET" serve --listen 127.0.0.1:0 --no-token --model sim "$target" >served 2>&1 & server=$!
-  until_true grep -q "http://127" served; url=$(grep -oE 'http://127.0.0.1:[0-9]+' served | head -n 1)
+  serve "$target"
   now a "Heard a (one)"
   ask slow >slow & slow=$!
   sleep 0.5
@@ -40,13 +45,33 @@ for target in team team/agents team/agents/clerk.md; do
   says three; now h "Heard h (three)"
   rm team/hooks.lua; now i 'Heard i"'
   says four; now j "Heard j (four)"
-  kill $server; wait $server 2>/dev/null; server=
+  end
 done
+
+# Before the first run, a save that compiles and gives a wrong value is refused, too; with --trust as with HOCKET_TRUST.
+for trusted in variable option; do
+  for value in 'tonumber "5"' '{ run = print, timeout = 2 - 2 }'; do
+    says one
+    if [ $trusted = option ]; then unset HOCKET_TRUST; else HOCKET_TRUST=1; export HOCKET_TRUST; fi
+    serve $([ $trusted = variable ] || echo --trust) team/agents
+    printf -- '-- after_agent\nlocal made = {}\nmade.after_agent = %s\nreturn made\n' "$value" >team/hooks.lua
+    refused "team/hooks.lua:3: after_agent: " k "Heard k (one)"
+    says two; now l "Heard l (two)"
+    end
+  done
+done
+# Where nobody has trusted it, it is not loaded by a save, and no run begins.
+unset HOCKET_TRUST
+printf 'return { after_agent = function() return nil end }\n' >team/hooks.lua
+serve team/agents
+printf 'io.open("%s/loaded", "w"):close()\nreturn { after_agent = 5 + 5 }\n' "$PWD" >team/hooks.lua
+sleep 1; ask m >m.out; has m.out "is not trusted"; [ ! -e loaded ] || fail "hooks.lua was loaded untrusted"
+end
+HOCKET_TRUST=1; export HOCKET_TRUST
 
 # A run that was begun by the server continues with the hooks of its beginning, modules and all.
 by_module; echo 'return { seen = " (one)" }' >team/words.lua
-"$HOCKET" serve --listen 127.0.0.1:0 --no-token --model sim team/agents >served 2>&1 & server=$!
-until_true grep -q "http://127" served; url=$(grep -oE 'http://127.0.0.1:[0-9]+' served | head -n 1)
+serve team/agents
 curl -s "$url/api/runs" -H 'Content-Type: application/json' -d '{"target": "clerk", "input": "slow"}' >begun
 id=$(grep -oE '01[0-9A-Z]{24}' begun | head -n 1); [ -n "$id" ] || fail "no run: $(cat begun)"
 sleep 0.5; kill -KILL $server; wait $server 2>/dev/null; server=

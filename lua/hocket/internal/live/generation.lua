@@ -19,7 +19,9 @@ local references = require "hocket.internal.live.references"
 local required = require "hocket.internal.base.lazy" "hocket.internal.runner.required"
 local script = require "hocket.internal.base.script"
 local sources = require "hocket.internal.base.sources"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
 local targets = require "hocket.internal.runner.target"
+local trust = require "hocket.internal.base.lazy" "hocket.internal.runner.trust"
 local scripts_fs = require "hocket.fs"
 
 local generation = {}
@@ -222,10 +224,8 @@ local function check_gone(self, file, name)
     message = ("%s:%d: the module '%s' is gone, and may be required here: its file was %s"):format(self.view:shown(rel), line, name, self.view:shown(file)) }, 0)
 end
 
--- Runs of the last generation have loaded the hooks of their project: those of this one have to load, too.
-local function take_over_hooks(self, dir)
-  local path, folder = hooks_place(dir)
-  if not path then return end
+-- Loads the hooks of a project as a run would, to see that they are some.
+local function prove_hooks(self, path, folder)
   local env = self.env_of(folder)
   local chunk, wrong = env.loadfile(path, nil, env)
   if not chunk then error(wrong, 0) end
@@ -233,6 +233,27 @@ local function take_over_hooks(self, dir)
   if not ok then error(value, 0) end
   local by_point, misfit = project_hooks.read(path, sources.read(path) or "", value)
   if not by_point then error(misfit, 0) end
+end
+
+-- Folders of targets: of runs that have loaded hooks, and of runs to come.
+local function folders_of_runs(self)
+  local dirs = { [self.view.dir] = true, [self.target and self.target.dir or self.view.dir] = true }
+  for dir in pairs(self.teams) do dirs[dir] = true end
+  for dir in pairs(self.hooked) do dirs[dir] = true end
+  return sorted_keys(dirs)
+end
+
+-- New runs have the hooks of this generation. Hooks that no run has loaded yet are loaded where a run would ask nobody; those of a mod never.
+local function take_over_hooks(self)
+  local seen, given = {}, not self.options.mod and trust.is_given(self.options.trust)
+  for _, dir in ipairs(folders_of_runs(self)) do
+    local path, folder = hooks_place(dir)
+    local may = path and not seen[path] and (self.hooked[dir] or trust.may_load(path, folder, sources.read(path) or "", given))
+    if may then
+      seen[path] = true
+      prove_hooks(self, path, folder)
+    end
+  end
 end
 
 -- The modules that the last generation has loaded are in use: this one has to be able to take over.
@@ -252,10 +273,8 @@ local function take_over(self, before)
       if not ok then error(wrong, 0) end
     end
   end
-  for dir in pairs(before.hooked) do
-    self.hooked[dir] = true
-    take_over_hooks(self, dir)
-  end
+  for dir in pairs(before.hooked) do self.hooked[dir] = true end
+  take_over_hooks(self)
 end
 
 ---@class hocket.Generation

@@ -360,6 +360,13 @@ local function within_policy(path)
   return err == nil, err
 end
 
+--- Whether an option `trust` lets Lua run without a question: a program that says nothing means its own.
+---@param option? boolean|"ask"
+---@return boolean
+function trust.is_given(option)
+  return option == nil or option == true
+end
+
 --- Says whether a target's Lua may run. May wait for a person.
 ---@async
 ---@param run hocket.Run Its option `trust`: "ask" or false where the target is a person's word, which may name a stranger's folder; otherwise it is the program's own.
@@ -377,7 +384,7 @@ function trust.admit(run, found, may_ask, stands_in)
   local within, out = true, nil
   if admitted.runs then within, out = within_policy(run.carried and "what a run brings along" or found.dir) end
   if not within then return nil, out end
-  if option == nil or option == true or run.carried then return admitted end
+  if trust.is_given(option) or run.carried then return admitted end
   local named = found.named and not run.options.code -- of another's run nobody here has named anything
   local ok, codes = check(run, found.path, function() return would_run(found, sim, is_beside, named) end, may_ask and option == "ask")
   if not ok then return nil, codes end
@@ -429,10 +436,22 @@ function trust.admit_module(run, path, dir, text)
   local within, out = within_policy(path)
   if not within then return nil, out end
   local option = run.options.trust
-  if option == nil or option == true or is_of_target(run, path) then return true end
+  if trust.is_given(option) or is_of_target(run, path) then return true end
   local digest = system.digest(text)
   if effects.value("trust", { of = "load", path = path }, function() return trust.has_script(fs.real(path) or path, digest) end) then return true end
   return check(run, "modules " .. path, function() return code_with(dir, path, text) end, option == "ask")
+end
+
+--- Whether a file of Lua may be loaded before a run has asked about it; nobody is asked.
+---@param path string
+---@param dir string Its folder.
+---@param text string
+---@param given boolean Whether runs of it ask nobody.
+---@return boolean
+function trust.may_load(path, dir, text, given)
+  if not within_policy(path) then return false end
+  local codes = not given and code_with(dir, path, text)
+  return given or codes and is_trusted(codes[1]) or false
 end
 
 -- What would be started or asked, for a person; and a digest of everything that it depends on.
@@ -464,7 +483,7 @@ function trust.admit_server(run, def, quietly)
   local within, out = true, nil
   if def.file then within, out = within_policy(def.file) end
   if not within then return nil, out end
-  if option == nil or option == true or not def.file then return true end
+  if trust.is_given(option) or not def.file then return true end
   local line, digest = describe_server(def)
   return check(run, def.name, function()
     return { { path = path_of_server(def), names = { line }, digest = digest, server = def.url and "asked" or "started" } }
@@ -494,7 +513,7 @@ end
 ---@return hocket.Error?
 function trust.admit_instructions(run, project, paths)
   local option = run.options.trust
-  if option == nil or option == true or #paths == 0 then return true end
+  if trust.is_given(option) or #paths == 0 then return true end
   return check(run, "instructions " .. table.concat(paths, " "), function()
     local codes = {}
     for i, path in ipairs(paths) do
@@ -533,7 +552,7 @@ function trust.admit_providers(run, path, lines, digest)
   local option = run.options.trust
   local within, out = within_policy(path)
   if not within then return nil, out end
-  if option == nil or option == true or run.carried then return true end
+  if trust.is_given(option) or run.carried then return true end
   return check(run, path, function() return { file_of(path, lines, digest) } end, option == "ask")
 end
 

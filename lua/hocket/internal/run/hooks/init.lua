@@ -81,11 +81,11 @@ local function read_one(point, value, seconds, from)
   local one = type(value) == "function" and { run = value } or value
   if type(one) ~= "table" or type(one.run) ~= "function" then return nil, ("%s: a function, or a table with 'run' is expected"):format(point) end
   for key in pairs(one) do
-    if not of_one[key] then return nil, ("%s: unknown key '%s' (run, match, timeout)"):format(point, tostring(key)) end
+    if not of_one[key] then return nil, ("%s: unknown key '%s' (run, match, timeout)"):format(point, tostring(key)), key end
   end
   local match = one.match ~= nil and read_match(one.match)
-  if match == nil then return nil, ("%s: match: a name, or a list of names is expected"):format(point) end
-  if one.timeout ~= nil and not is_time(one.timeout) then return nil, ("%s: timeout: seconds above 0 are expected, 3600 at most"):format(point) end
+  if match == nil then return nil, ("%s: match: a name, or a list of names is expected"):format(point), "match" end
+  if one.timeout ~= nil and not is_time(one.timeout) then return nil, ("%s: timeout: seconds above 0 are expected, 3600 at most"):format(point), "timeout" end
   return { run = one.run, match = match or nil, timeout = one.timeout or seconds, from = from }
 end
 
@@ -106,16 +106,17 @@ end
 ---@param from string For people: where they stand.
 ---@return table<string, hocket.Hook[]>? by_point
 ---@return string? wrong
+---@return {key?: any, i?: integer, inner?: any}? at What it is about: the key, the place in its list, the key of that entry.
 function hooks.read(value, from)
-  if type(value) ~= "table" then return nil, "it has to return a table of hooks" end
-  if value.timeout ~= nil and not is_time(value.timeout) then return nil, "timeout: seconds above 0 are expected, 3600 at most" end
+  if type(value) ~= "table" then return nil, "it has to return a table of hooks", {} end
+  if value.timeout ~= nil and not is_time(value.timeout) then return nil, "timeout: seconds above 0 are expected, 3600 at most", { key = "timeout" } end
   local by_point = {}
   for _, key in ipairs(sorted_keys(value)) do
     local entries = is_list(value[key]) and value[key] or { value[key] }
-    if key ~= "timeout" and not hooks.points[key] then return nil, hooks.unknown_key(key) end
-    for _, entry in ipairs(key ~= "timeout" and entries or {}) do
-      local one, wrong = read_one(key, entry, value.timeout or hooks.SECONDS, from)
-      if not one then return nil, wrong end
+    if key ~= "timeout" and not hooks.points[key] then return nil, hooks.unknown_key(key), { key = key } end
+    for i, entry in ipairs(key ~= "timeout" and entries or {}) do
+      local one, wrong, inner = read_one(key, entry, value.timeout or hooks.SECONDS, from)
+      if not one then return nil, wrong, { key = key, i = i, inner = inner } end
       by_point[key] = by_point[key] or {}
       table.insert(by_point[key], one)
     end

@@ -1,5 +1,6 @@
 --- hooks.lua of a project: Lua of its folder, which a person trusts before it runs (trust.lua). A run loads it once, at its beginning, and
 --- continues with what it had then.
+local check = require "hocket.internal.base.lazy" "hocket.internal.runner.hooks.check"
 local hooks = require "hocket.internal.run.hooks"
 local kept_scripts = require "hocket.internal.runner.kept_scripts"
 local place = require "hocket.internal.runner.hooks.place"
@@ -7,14 +8,6 @@ local sources = require "hocket.internal.base.sources"
 local trust = require "hocket.internal.base.lazy" "hocket.internal.runner.trust"
 
 local project_hooks = {}
-
--- The line of the word that a misfit is about.
-local function line_of(text, misfit)
-  local word = misfit:match "unknown key '([%w_]+)'" or misfit:match "^([%w_]+):"
-  local at = word and text:find(word, 1, true) or 0
-  local _, breaks = text:sub(1, at):gsub("\n", "")
-  return breaks + 1
-end
 
 local function wrong(path, message)
   return nil, { code = "agent", message = message:find(path, 1, true) and message or ("%s: %s"):format(path, message) }
@@ -36,9 +29,9 @@ end
 ---@return table<string, hocket.Hook[]>? by_point
 ---@return hocket.Error? With `file` and `line`.
 function project_hooks.read(path, text, value)
-  local by_point, misfit = hooks.read(value, path)
+  local by_point, misfit, at = hooks.read(value, path)
   if by_point then return by_point end
-  local line = line_of(text, misfit)
+  local line = check.line(text, at)
   return nil, { code = "agent", message = ("%s:%d: %s"):format(path, line, misfit), file = path, line = line }
 end
 
