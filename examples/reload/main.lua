@@ -4,4 +4,4 @@
 local hocket = require "hocket"
 
 local here = debug.getinfo(1, "S").source:match "^@(.*)/" or "."
-return require "pattern"(hocket.agents(here .. "/agents"), (...), { (require "menu") })
+return require "pattern"(hocket.agents(here .. "/agents"), (...) or "What is there to eat?", { (require "menu") })
