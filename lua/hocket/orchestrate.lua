@@ -401,7 +401,7 @@ end
 local function cut_short(step, reply)
   local cut = reply.cut or reply.stage_cut
   if not step.opts.trigger or step.opts.given then return reply end
-  return nil, failed { code = cut.code, reason = cut.reason, partial = reply.text, usage = step.job:usage(), no_retry = true, agent = cut.agent, path = cut.path,
+  return nil, failed { code = cut.code, own = cut.own, reason = cut.reason, partial = reply.text, usage = step.job:usage(), no_retry = true, agent = cut.agent, path = cut.path,
     message = ("%s was cut short: %s"):format(cut.path and table.concat(cut.path, " -> ") or cut.agent or step.def.name, cut.message) }
 end
 

@@ -211,7 +211,7 @@ local function tools_used_up(self, n)
   local max = self.spec.max_tool_calls or MAX_TOOL_CALLS
   self.tool_calls = self.tool_calls + n
   if self.tool_calls > max then
-    return { reason = "budget", code = "budget", message = ("stopped after %d tool calls (max_tool_calls)"):format(max) }
+    return { reason = "budget", code = "budget", own = true, message = ("stopped after %d tool calls (max_tool_calls)"):format(max) }
   end
   local allowed, why = account.tools(self.asker.run, self.asker.account, n)
   return allowed < n and why or nil
@@ -433,7 +433,7 @@ local function take_turn(self, left, max)
     if not fits then return nil, too_long end
   end
   if left == 1 and max > 1 and #self.tools > 0 and not self.spec.stop_when and not self.closing then
-    return final_answer.last_turn(self, ask, { reason = "turns", code = "budget", message = out_of_turns(max) })
+    return final_answer.last_turn(self, ask, { reason = "turns", code = "budget", own = true, message = out_of_turns(max) })
   end
   local stops = self.spec.stop_when and true or false -- then any turn may be the last, and no answer follows to keep something back for
   local why, refused = final_answer.grant(self, stops)
@@ -474,7 +474,7 @@ function Session:send(text, list)
     if reply ~= false then return reply, failed end
     if self.heard then self.heard = nil else left = left - 1 end -- it had answered, and then received more: that turn does not count
   end
-  return final_answer.cut_off(self, { code = "budget", finish = "turns", message = out_of_turns(max) })
+  return final_answer.cut_off(self, { code = "budget", finish = "turns", own = true, message = out_of_turns(max) })
 end
 
 --- The next message is another job's, whose events `tell` writes: it counts its turns and its calls anew.

@@ -89,6 +89,15 @@ if command -v curl >/dev/null; then
   until_true is_done; has body "A wall at the north side"
   begin ann; has body "A wall at the north side"
   begin bob; has body "Which place?"; hasnt body "north"
+  # A plan that is saved of a user's run is a draft for that user alone: not for another one, nor for the account. Without its line it is everybody's.
+  begin ann; run hocket plan "$served" --save clay; expect 0; has plans/clay.md "user: owner ann"
+  drafts() { ask "$url/api/runs/$served/records?from=1" >records; grep -c draft_found records; }
+  is_draft() { begin ann; [ "$(drafts)" = 1 ]; }
+  until_true is_draft; has body "A wall at the north side" # the server has seen the file
+  begin bob; has body "Which place?"; same "$(drafts)" 0
+  begin ""; has body "Which place?"; same "$(drafts)" 0
+  run hocket run -q --events ev house.lua "Build a wall of clay"; expect 75; hasnt ev draft_found; hasnt err north
+  sed -i '/^user:/d' plans/clay.md; run hocket run -q --trust --events ev house.lua "Build a wall of clay"; expect 0; has ev draft_found
   kill -TERM $server; wait $server; cd ..
 fi
 finish

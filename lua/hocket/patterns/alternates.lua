@@ -29,7 +29,7 @@ local not_its_own = { cancelled = true, budget = true, denied = true, declined =
 ---@return boolean
 ---@internal
 function alternates.may_help(err)
-  return not not_its_own[err.code]
+  return not not_its_own[err.code] or err.code == "budget" and err.own == true
 end
 
 -- The agent that an entry stands for; and how it is called in events and errors.

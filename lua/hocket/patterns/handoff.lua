@@ -100,7 +100,7 @@ local function cut_of(step, stages, reply)
   local cut = reply.stage_cut or reply.cut
   if not cut then return nil end
   cut = step:blamed(cut, names_of(stages, #stages - 1), stages[#stages].name)
-  return { agent = cut.agent or stages[#stages].name, path = cut.path, reason = cut.reason, code = cut.code, message = cut.message }
+  return { agent = cut.agent or stages[#stages].name, path = cut.path, reason = cut.reason, code = cut.code, own = cut.own, message = cut.message }
 end
 
 -- The next stage's agent, with what is said of that; nil where the agent at work has answered itself.

@@ -44,6 +44,16 @@ local QUESTIONS = 3
 ---@field findings? hocket.Finding[] What its specialist gets of what was read while the plan was made; in a planner's answer their numbers.
 ---@field alternates? string[] Specialists that get it after this one has failed. No planner is asked for these.
 
+---@class hocket.PlanFile What a plan's file says.
+---@field plan hocket.Plan
+---@field name string
+---@field description? string
+---@field request? string What it was made for: for a request like it the plan is a draft.
+---@field user? string The only end user of `hocket serve` whose requests get it as a draft.
+---@field team? string The folder of its agents, relative to the file.
+---@field approve_plan? boolean
+---@field lines? table<string, integer> Where each step begins, by its id, in a file that was read.
+
 ---@class hocket.Plan Either talk (`type` is "conversation"), with a response or questions, or tasks.
 ---@field type "conversation"|"task"
 ---@field response? string The answer to small talk, which needs no specialist.
@@ -384,7 +394,7 @@ end
 
 --- Reads a plan's file, Markdown or YAML. Every mistake has its line.
 ---@param text string
----@return {plan: hocket.Plan, name: string, description?: string, request?: string, team?: string, approve_plan?: boolean, lines: table<string, integer>}? about lines: where each step begins, by its id.
+---@return hocket.PlanFile? about
 ---@return {line: integer, message: string}[] problems Empty where it is read.
 function plan.parse(text)
   orchestrate.argument("patterns.plan.parse", 1, "string", text)
@@ -392,7 +402,7 @@ function plan.parse(text)
 end
 
 --- Writes a plan as Markdown.
----@param about {plan: hocket.Plan, name: string, description?: string, request?: string, team?: string, approve_plan?: boolean} team: the folder of its agents, relative to the file.
+---@param about hocket.PlanFile
 ---@return string
 function plan.to_markdown(about)
   orchestrate.argument("patterns.plan.to_markdown", 1, "table", about)
@@ -400,7 +410,7 @@ function plan.to_markdown(about)
 end
 
 --- Writes a plan as YAML.
----@param about table As for to_markdown.
+---@param about hocket.PlanFile
 ---@return string
 function plan.to_yaml(about)
   orchestrate.argument("patterns.plan.to_yaml", 1, "table", about)

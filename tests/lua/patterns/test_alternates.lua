@@ -107,6 +107,27 @@ t.test("one that is cut has not done it, where it was called to do something", f
   t.has(reply.text, "from senior")
 end)
 
+t.test("one that loops until its turns are used up gives up to the next; where all loop it ends", function()
+  local function loop(request) return { calls = { s.call("list_directory", { path = ("./"):rep(request.turn) }) } } end
+  local asked = p.play { clerk = loop, senior = loop }
+  local looping = { tools = { "list_directory" }, max_turns = 3 }
+  local clerk = { tools = looping.tools, max_turns = 3, alternates = { "senior", "chief" } }
+  local reply, _, run = p.run(team { clerk = clerk, senior = looping }.clerk, "Go")
+  t.equal(reply.text, "from chief")
+  t.same(reply.tried, { "clerk", "senior" })
+  t.same({ #asked.clerk, #asked.senior, #s.events(run, "reassigned") }, { 3, 3, 2 })
+  asked = p.play { clerk = loop, senior = loop, chief = loop }
+  local _, err = p.run(team { clerk = clerk, senior = looping, chief = looping }.clerk, "Go")
+  t.has(err, "all failed: clerk: ")
+  t.same({ #asked.clerk, #asked.senior, #asked.chief }, { 3, 3, 3 })
+  asked = p.play { clerk = loop }
+  t.equal(p.run(team { clerk = { tools = looping.tools, max_tool_calls = 2, alternates = { "senior" } } }.clerk, "Go").text, "from senior")
+  t.equal(#asked.clerk, 4, "two calls, one too many, a last answer")
+  asked = p.play { clerk = loop }
+  t.has(select(2, p.run(team { clerk = { tools = looping.tools, budget = { turns = 3 }, alternates = { "senior" } } }.clerk, "Go")), "budget of clerk")
+  t.equal(asked.senior, nil, "a budget is for all of them together")
+end)
+
 -- ---- Plans ------------------------------------------------------------------------------------
 
 local function carry_out(defs, task, options)

@@ -75,6 +75,46 @@ t.test("a model that reports for ever fails, with the limit", function()
   t.equal(#asked.mason, 2 + 3, "two reports, and three that were refused")
 end)
 
+t.test("a model that is cut: with its report it waits for nothing, after it the task has failed, and its alternate knows of the blocker", function()
+  local asked = p.play { quarry = "ten stones from the quarry", mason = function(request)
+    if request.last.text:find "from the quarry" then return "walls are built" end
+    local made = report "walls"
+    made.text, made.finish = "There are no", "length"
+    return made
+  end }
+  local _, err, run = carry_out(function() return { stones } end)
+  t.has(err, "mason was cut short")
+  t.same({ #s.events(run, "task_blocked"), asked.quarry }, { 0, nil })
+  asked = p.play { quarry = "ten stones from the quarry", mason = function(request)
+    local text = request.last.text
+    if not text:find "from the quarry" then return report "walls" end
+    return { text = "The walls are half", finish = "length" }
+  end, clerk = function(request) return request.last.text:find "The walls are half" and "walls are built" end }
+  local reply, board
+  reply, err, run, board = carry_out(function() return { stones } end, nil, { { id = "walls", specialist = "mason", description = "Build walls", alternates = { "clerk" } } })
+  t.equal(reply and reply.finish or err.message, "stop")
+  t.has(reply.text, "walls are built")
+  t.has(asked.clerk[1].last.text, "ten stones from the quarry")
+  t.same({ #s.events(run, "task_blocked"), #asked.quarry, #asked.mason }, { 1, 1, 2 }, "what removed the blocker is not done again")
+  for _, task in ipairs(board:tasks()) do t.equal(task.status, "done") end
+end)
+
+t.test("whoever removes a blocker, or plans that, is cut: the task has failed, or goes on without", function()
+  p.play { mason = mason, quarry = { text = "five of", finish = "length" } }
+  local _, err = carry_out(function() return { stones } end)
+  t.has(err, "what blocks 'walls' was not removed: 1 of 1 parts did not complete: stones (quarry) failed")
+  local plan = json.encode { type = "task", tasks = walls }
+  p.play { lead = function(request)
+    if not request.last.text:find "is blocked" and not request.last.text:find "cannot be used" then return plan end
+    return { text = '{"type": "task", "tasks": [{"id": "st', finish = "length" }
+  end, mason = function(request) return request.last.text:find "It was refused" and "built of wood" or report "walls" end }
+  local team = p.agents { lead = { agents = { "mason", "quarry" } }, mason = defs.mason, quarry = {} }
+  local run, reply = s.run(function() return hocket.patterns.planner.run { request = "Walls", team = team, planner = team.lead, retries = 0, backoff = 0 } end)
+  t.has(reply.text, "built of wood")
+  t.equal(s.events(run, "task_unblocked")[1].refused, "lead was cut short: the answer was cut by the token limit (max_tokens)")
+  t.equal(#s.events(run, "tasks_created"), 1)
+end)
+
 t.test("a circle is refused, with its path", function()
   local wrongs = {}
   p.play { mason = function(request) return request.last.text:find "It was refused" and "without" or report "walls" end,

@@ -209,7 +209,7 @@ t.test("what is wrong has its line", function()
     t.equal(about, nil)
     return ("%d: %s"):format(problems[1].line, problems[1].message)
   end
-  t.equal(wrong "---\nplan: x\ncolour: red\n---\n## a\n- owner: m\n\nDo it", "3: unknown key 'colour' of a plan (plan, description, request, team, execution_mode, on_failure, approve_plan, steps)")
+  t.equal(wrong "---\nplan: x\ncolour: red\n---\n## a\n- owner: m\n\nDo it", "3: unknown key 'colour' of a plan (plan, description, request, user, team, execution_mode, on_failure, approve_plan, steps)")
   t.has(wrong "---\nplan: x\n---\n\n## a\n\n- owner: m\n- colour: red\n\nDo it", "8: unknown key 'colour' of a step")
   t.equal(wrong "---\nplan: x\n---\n## a\n\nDo it", "4: step 'a' has no owner")
   t.equal(wrong "---\nplan: x\n---\n## a\n- owner: m\n", "4: step 'a' says nothing of what to do")

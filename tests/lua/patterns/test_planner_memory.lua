@@ -143,6 +143,54 @@ if is_kept then
     t.has(hocket.memory({ name = "clarifications" }):search(nil, 1)[1].text, "Answer: Lisbon")
   end)
 
+  t.test("a planner that asks on and on: each answer is kept once, and its person is asked for so long", function()
+    forget_all()
+    local asks = {}
+    for i = 1, 9 do asks[i] = json.encode { type = "task", clarification_needed = true, questions = { "Which city, once more (" .. i .. ")?" } } end
+    local n, all = 0, p.agents { planner = {}, mason = {} }
+    p.play { planner = function()
+      n = n + 1
+      return asks[n]
+    end }
+    local _, _, err = s.run(function(run)
+      person(run, { "A", "B", "C", "D", "E", "F", "G", "H", "I" })
+      return hocket.patterns.planner.run { request = "Plan a trip for two", team = all, planner = all.planner, specialists = { "mason" }, retries = 0, plans = "no-plans" }
+    end, { interactive = true })
+    t.has(type(err) == "table" and err.message or err, "the planner asked 5 times and still has no plan")
+    t.equal(#hocket.memory { name = "clarifications" }:search(nil, 100), 5)
+    local _, asked, _, run = plan("Plan a trip for three", {}, nil)
+    t.equal(#s.events(run, "answers_remembered")[1].answers, 5)
+    t.equal(#asked, 1)
+    -- And one that asks for what it has read has its person's new answer.
+    forget_all()
+    plan("Plan a trip for two", { ask_where }, { "Lisbon" })
+    local _, again = plan("Plan a trip for three", { ask_where }, { "Porto" })
+    t.same({ #again, again[2] }, { 2, "The user answers:\nPorto" })
+  end)
+
+  t.test("a planner that is cut after an answer: the answer is kept, and half a question is none", function()
+    forget_all()
+    local all, n = p.agents { planner = {}, mason = {} }, 0
+    p.play { planner = function()
+      n = n + 1
+      if n == 1 then return ask_where end
+      return { text = '{"type": "task", "clarification_needed": true, "questions": ["Which hot', finish = "length" }
+    end }
+    local shown
+    local run, _, err = s.run(function(run)
+      shown = person(run, { "Lisbon", "no" })
+      return hocket.patterns.planner.run { request = "Plan a trip for two", team = all, planner = all.planner, specialists = { "mason" }, retries = 0, plans = "no-plans" }
+    end, { interactive = true })
+    t.ok(err, "half a plan is none")
+    t.same(shown, { "Which city?" })
+    t.equal(#s.events(run, "task_pending"), n)
+    local notes = hocket.memory { name = "clarifications" }:search(nil, 100)
+    t.equal(#notes, 1)
+    t.has(notes[1].text, "Answer: Lisbon")
+    local _, asked = plan("Plan a trip for three", {}, nil)
+    t.has(asked[1], "Lisbon")
+  end)
+
   t.test("a time of day corrects no assumption", function()
     forget_all()
     plan("Plan a trip for two", { ask_where }, { "Lisbon" })
@@ -231,6 +279,52 @@ t.test("for a request like it the planner reads the saved plan; for another, or 
   with_plans((saved:gsub("owner: mason", "owner: nobody")), function()
     local _, asked = plan("Build a wall of stone", {}, nil, { remember = false })
     t.equal(asked[1], "Build a wall of stone")
+  end)
+end)
+
+t.test("a specialist of a draft that loops, or is cut: the step has failed as in a new plan, and no planner is asked", function()
+  with_plans(saved, function()
+    local function specialist(says)
+      local asked, all = 0, p.agents { planner = {}, mason = { description = "Builds", tools = { "list_directory" }, max_turns = 3 } }
+      p.play { planner = task "Never", mason = function(request)
+        asked = asked + 1
+        return says(request)
+      end }
+      local run, reply, err = s.run(function()
+        return hocket.patterns.planner.run { request = "Build a wall of stone", team = all, planner = all.planner, specialists = { "mason" }, retries = 1, backoff = 0, plans = folder, remember = false }
+      end)
+      t.equal(reply, nil)
+      t.has(err, "1 of 1 tasks did not complete: a.")
+      t.equal(#s.events(run, "draft_found"), 1)
+      for _, one in ipairs(s.events(run, "model_request")) do t.equal(one.agent, "mason") end
+      return asked
+    end
+    t.equal(specialist(function(request) return { calls = { s.call("list_directory", { path = ("./"):rep(request.turn) }) } } end), 3)
+    t.equal(specialist(function() return { text = "Half of the st", finish = "length" } end), 1)
+  end)
+end)
+
+t.test("a planner that reads a saved plan and loops, or is cut, has no plan; what it read is not carried out in its place", function()
+  with_plans(saved, function()
+    local function planner(says)
+      local all, n = p.agents { planner = {}, mason = { description = "Builds" } }, 0
+      local asked = p.play { planner = function()
+        n = n + 1
+        return says
+      end }
+      local run, reply, err = s.run(function()
+        return hocket.patterns.planner.run { request = "Build a wall of brick", team = all, planner = all.planner, specialists = { "mason" }, retries = 0, plans = folder, remember = false }
+      end)
+      t.equal(reply, nil)
+      t.equal(asked.mason, nil)
+      t.equal(s.events(run, "draft_found")[1].same, false)
+      return n, type(err) == "table" and err.message or err
+    end
+    local n, err = planner '{"type": "task", "tasks": [{"id": "a", "specialist": "nobody", "description": "x"}]}'
+    t.equal(n, 3)
+    t.has(err, "the planner made no valid plan in 3 attempts")
+    n = planner { text = '{"type": "task", "tasks": [{"id": "a", "speci', finish = "length" }
+    t.ok(n <= 3, n)
   end)
 end)
 

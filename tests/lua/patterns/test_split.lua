@@ -117,6 +117,26 @@ t.test("a part that is cut off has not been done", function()
   t.has(err, "house.walls (mason) failed")
 end)
 
+t.test("whoever is cut in its call has split nothing, learns of it, and may split then; one that is always cut has failed", function()
+  local function cut(made)
+    made.finish, made.text = "length", "I split it into"
+    return made
+  end
+  local asked = p.play { lead = function(request)
+    local made = split("house", { part "walls" })
+    return request.turn == 1 and cut(made) or made
+  end, mason = "a wall" }
+  local reply, _, run = carry_out(house)
+  t.equal(reply.text, "a wall")
+  t.has(asked.lead[2].last.text, "cut")
+  t.same({ #s.events(run, "task_split"), #asked.mason }, { 1, 1 })
+  asked = p.play { lead = function() return cut(split("house", { part "walls" })) end }
+  local _, err
+  _, err, run = carry_out(house, nil, { lead = { tools = { "split_task" }, max_turns = 3 }, mason = {} })
+  t.has(err, "lead was cut short")
+  t.same({ #s.events(run, "task_split"), #asked.lead, asked.mason }, { 0, 3, nil })
+end)
+
 t.test("without a plan there is nothing to split, and no such tool", function()
   local asked = p.play {}
   p.run(p.agents(defs).lead, "Go")

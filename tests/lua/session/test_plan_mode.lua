@@ -80,6 +80,18 @@ t.test("a model that lies about a yes, or presents for ever, gets nowhere", func
   t.ok(not got.written)
 end)
 
+t.test("one that is cut while it presents, or answers instead, has no yes, and nothing is written", function()
+  local cut = present "1. write a.t"
+  cut.finish, cut.text = "length", "This is what"
+  local got = work({ cut, write() }, { "yes" })
+  t.equal(#got.questions, 0)
+  t.ok(not got.written)
+  got = work({ { text = "I am going to wri", finish = "length" }, write() }, { "yes" })
+  t.equal(#got.questions, 0)
+  t.ok(not got.written)
+  t.equal(got.run.options.mode, "plan")
+end)
+
 t.test("whom it calls is bound as well, and presents nothing", function()
   local helper = {}
   local got = work({ { calls = { s.call("delegate_to_agent", { agent = "helper", task = "write it" }) } } }, { "yes" }, {

@@ -91,13 +91,20 @@ local function save(row, found, about, name)
   return { text = ("saved: %s (hocket run --plan %s)"):format(path, path), path = path }
 end
 
+-- Of a run of an end user: nobody else gets it as a draft. Text of the owner's own is for all.
+local function user_of(row)
+  local options = row.options and json.decode(row.options)
+  local whose = type(options) == "table" and options.memory_of
+  return type(whose) == "string" and whose ~= "owner" and whose or nil
+end
+
 local function of_run(args)
   local row, err = stored.named(args.id)
   if not row then return nil, err end
   local found, wrong = planned(row.id)
   if not found then return nil, wrong end
   if not found.order[1] then return stored.failure("not_found", "run %s has carried out no plan", row.id) end
-  local about = { name = name_of(row.input or ""), request = row.input ~= "" and row.input or nil }
+  local about = { name = name_of(row.input or ""), request = row.input ~= "" and row.input or nil, user = user_of(row) }
   about.plan, about.approve_plan = plan_in(found)
   add_source(about, row, args.save and FOLDER or ".")
   if args.save then return save(row, found, about, args.save) end

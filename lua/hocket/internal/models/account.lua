@@ -85,6 +85,7 @@ end
 ---@class hocket.Cut Why an answer is not a whole one.
 ---@field reason "budget"|"turns"|"stopped"|"loop"|"length"|"refusal"
 ---@field code string The error's, when there is no answer.
+---@field own? boolean Of a budget: a limit of this agent alone (`max_turns`, `max_tool_calls`), which another agent has for itself.
 ---@field message string
 
 local names = { turns = "turn", tool_calls = "tool call", tokens = "token", seconds = "second" }

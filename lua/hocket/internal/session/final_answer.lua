@@ -70,7 +70,7 @@ function final_answer.finish(self, ask, why)
   if self.misfit then reply.text = "" end -- nothing but calls, as text
   local read_reasoning = self.spec.read_reasoning
   if reply.text:find "^%s*$" and not (read_reasoning and read_reasoning(reply)) then
-    if not self.said then return nil, { code = why.code, finish = why.reason, message = why.message } end
+    if not self.said then return nil, { code = why.code, finish = why.reason, own = why.own, message = why.message } end
     reply.text = self.said -- it calls tools although it has none
   end
   return marked(self, reply, why)
@@ -83,7 +83,7 @@ end
 ---@return hocket.Error?
 function final_answer.cut_off(self, err)
   if not self.said or err.code ~= "budget" then return nil, err end
-  local why = { reason = err.finish or "budget", code = "budget", message = err.message }
+  local why = { reason = err.finish or "budget", code = "budget", own = err.own, message = err.message }
   self.emit("agent_cut", { reason = why.reason, message = why.message })
   return marked(self, { text = self.said, calls = {}, usage = {}, model = self.model.id, answered_by = self.model }, why)
 end

@@ -30,7 +30,7 @@ local fields = {
 local by_name = {}
 for _, one in ipairs(fields) do by_name[one[1]] = one end
 
-local head_fields = { plan = "string", description = "string", request = "string", team = "string", execution_mode = "string", on_failure = "string", approve_plan = "boolean", steps = "table" }
+local head_fields = { plan = "string", description = "string", request = "string", user = "string", team = "string", execution_mode = "string", on_failure = "string", approve_plan = "boolean", steps = "table" }
 
 --- Whether a text means to be a plan: its first key is `plan`, of the front matter or of the YAML.
 ---@param text string
@@ -101,7 +101,7 @@ local function read_head(value, places, say)
   local head = {}
   for name, field in pairs(value) do
     local kind = head_fields[name]
-    if not kind then say(line_of(places, "/" .. tostring(name)), "unknown key '%s' of a plan (plan, description, request, team, execution_mode, on_failure, approve_plan, steps)", tostring(name))
+    if not kind then say(line_of(places, "/" .. tostring(name)), "unknown key '%s' of a plan (plan, description, request, user, team, execution_mode, on_failure, approve_plan, steps)", tostring(name))
     elseif type(field) ~= kind then say(line_of(places, "/" .. name), "%s: a %s is expected", name, kind == "string" and "text" or kind == "table" and "list" or kind)
     else head[name] = field end
   end
@@ -178,7 +178,7 @@ end
 
 --- Reads one.
 ---@param text string
----@return {plan: hocket.Plan, name: string, description?: string, request?: string, team?: string, approve_plan?: boolean, lines: table<string, integer>}? about lines: where each step begins, by its id.
+---@return hocket.PlanFile? about
 ---@return {line: integer, message: string}[] problems Empty where it is read.
 function file.read(text)
   local problems = {}
@@ -198,7 +198,7 @@ function file.read(text)
   if head and #head.steps == 0 then say(1, "the plan has no steps") end
   if #problems > 0 then return nil, problems end
   local made = { type = "task", tasks = head.steps, execution_mode = head.execution_mode, on_failure = head.on_failure }
-  return { plan = made, name = head.plan, description = head.description, request = head.request, team = head.team, approve_plan = head.approve_plan, lines = starts }, problems
+  return { plan = made, name = head.plan, description = head.description, request = head.request, user = head.user, team = head.team, approve_plan = head.approve_plan, lines = starts }, problems
 end
 
 -- ---- Writing ----------------------------------------------------------------------------------
@@ -228,7 +228,7 @@ end
 
 local function head_lines(about)
   local made, lines = about.plan, { "plan: " .. scalar(about.name) }
-  for _, name in ipairs { "description", "request", "team", "approve_plan" } do
+  for _, name in ipairs { "description", "request", "user", "team", "approve_plan" } do
     if is_said(about[name]) then lines[#lines + 1] = ("%s: %s"):format(name, scalar(about[name])) end
   end
   for _, name in ipairs { "execution_mode", "on_failure" } do
@@ -270,7 +270,7 @@ local function with_headings(tasks)
 end
 
 --- As Markdown.
----@param about {plan: hocket.Plan, name: string, description?: string, request?: string, team?: string, approve_plan?: boolean}
+---@param about hocket.PlanFile
 ---@return string
 function file.to_markdown(about)
   local lines = { "---" }
@@ -295,7 +295,7 @@ local function block(value, indent)
 end
 
 --- As YAML.
----@param about table As for to_markdown.
+---@param about hocket.PlanFile
 ---@return string
 function file.to_yaml(about)
   local lines = head_lines(about)

@@ -45,6 +45,11 @@ local function fits(about, specialists, team, compiled)
   return compiled:check(about.plan, "the plan does not fit") and plan.check(about.plan, specialists, nil, team) == nil
 end
 
+-- A plan that was made for one end user of a server is nobody else's draft.
+local function is_for(about, run)
+  return about.user == nil or about.user == run.options.memory_of
+end
+
 local function admitted(path)
   local ok, refused = orchestrate.admit_text(path)
   if not ok then events.emit("warning", { message = ("the saved plan is left out: %s"):format(refused.message) }) end
@@ -61,9 +66,10 @@ end
 ---@return {name: string, request: string, plan: hocket.Plan, path: string, same: boolean, approve_plan?: boolean}?
 function drafts.find(request, specialists, team, compiled, folder)
   local best, most
+  local run = orchestrate.current_run()
   for _, file in ipairs(orchestrate.project_texts(folder or FOLDER)) do
     local about = plan.is_file(file.text) and plan.parse(file.text)
-    local like = about and about.request and drafts.likeness(request, about.request) or 0
+    local like = about and about.request and is_for(about, run) and drafts.likeness(request, about.request) or 0
     if like >= LIKE and (not most or like > most) and fits(about, specialists, team, compiled) then
       best, most = about, like
       best.path, best.same = file.path, plain(request) == plain(about.request)
