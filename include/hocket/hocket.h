@@ -368,7 +368,8 @@ HOCKET_API int hocket_load_buffer(
 
 /* The same with all agents and scripts of a directory, as they are now; all or nothing. Runs of
  * "buffer:NAME" read no file. A script that requires modules beside it has to be run from its
- * directory. */
+ * directory. Runs ask the hooks.lua of the directory; of a folder "agents" that of the project above it, which is taken
+ * along with its modules (EAGENT where another file has the name of one). */
 HOCKET_API int hocket_load_dir(
     hocket_host *host, const char *name, const char *dir, struct hocket_error *err);
 

@@ -100,7 +100,7 @@ function host:load(name, text)
   return "buffer:" .. name
 end
 
---- The same for all agents and scripts of a directory, in their present form.
+--- The same for all agents and scripts of a directory, in their present form, with the hooks of its project.
 ---@param name string
 ---@param dir string
 ---@return string? target

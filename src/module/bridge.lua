@@ -56,7 +56,7 @@ function Host:load(name, text)
   return "buffer:" .. name
 end
 
---- The same with all agents and scripts of a directory, as they are now.
+--- The same with all agents and scripts of a directory, as they are now, and the hooks of its project.
 ---@return string? target
 ---@return table? err
 function Host:load_dir(name, dir)

@@ -29,11 +29,13 @@ local delivery = require "hocket.internal.sim.delivery"
 local faults = require "hocket.internal.sim.faults"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
+local kept = require "hocket.internal.core.kept"
 local prompt_cache = require "hocket.internal.base.lazy" "hocket.internal.sim.prompt_cache"
 local kept_responses = require "hocket.internal.base.lazy" "hocket.internal.sim.kept_responses"
 local random = require "hocket.internal.sim.random"
 local scripts = require "hocket.internal.sim.scripts"
 local server = require "hocket.internal.core.server"
+local sources = require "hocket.internal.base.sources"
 local strict = require "hocket.internal.base.lazy" "hocket.internal.sim.strict"
 local system = require "hocket.internal.core.system"
 local wire = require "hocket.internal.sim.wire"
@@ -367,6 +369,8 @@ function sim.base()
       script = require "hocket.sim.team" {} -- in general terms
     end
     if not script then return nil, err end
+  elseif path and kept.here() and not kept.is_replay() then
+    sources.read(path) -- which the run continues with in another process
   end
   local made
   made, err = effects.anew("sim", { script = name }, function() return still_served(name) or serve_all(name, script) end)

@@ -37,6 +37,7 @@ t.test("what the text tells", function()
   t.equal(lines_of "local h = {}\nlocal other = {}\nother.after_tol = 1\nreturn h", "")
   t.equal(lines_of "return {\n before_tool = { run = print, when = 1 },\n timeout = 0 }", "2 3")
   t.equal(lines_of "print()", "1")
+  for _, value in ipairs { "5", "'x'", "nil", "true", "function() end" } do t.equal(lines_of("local x = " .. value .. "\nreturn x"), "2") end
 end)
 
 return t.finish()

@@ -1,10 +1,14 @@
 --- Targets that the embedding program gives as texts: see hocket_load_buffer in the public header. A text is a
 --- file below "buffer:" for everything that reads agents and scripts through hocket.fs.
 local agents = require "hocket.agent"
+local beyond = require "hocket.internal.base.lazy" "hocket.internal.live.beyond"
 local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.internal.core.fs"
+local hooks_check = require "hocket.internal.base.lazy" "hocket.internal.runner.hooks.check"
+local problems = require "hocket.internal.base.lazy" "hocket.internal.agents.problem"
 local script = require "hocket.internal.base.script"
 local targets = require "hocket.internal.runner.target"
+local views = require "hocket.internal.base.lazy" "hocket.internal.live.view"
 
 local buffers = {}
 
@@ -80,10 +84,17 @@ function fs.list(path)
   return names
 end
 
+local function check_hooks(name, text)
+  local wrong = {}
+  hooks_check.add(PREFIX .. name, text, wrong)
+  if wrong[1] then error({ code = "agent", message = problems.explain(wrong) }, 0) end
+end
+
 local function check_text(name, text)
   if script.is(name) then
     local chunk, wrong = script.compile(text, PREFIX .. name)
     if not chunk then error({ code = "agent", message = wrong }, 0) end
+    if name:find "%f[^/%z]hooks%.lua$" then check_hooks(name, text) end
   elseif name:find "%.md$" and agents.has_frontmatter(text) then
     require "hocket.internal.runner.builtins" -- the tools that agents' files name: nothing may have run yet
     local def, problems = agents.parse(text, PREFIX .. name)
@@ -127,15 +138,30 @@ local function collect(dir, name, found)
   end
 end
 
---- Keeps all agents and scripts of a directory as they are now, as the target "buffer:NAME". All or
+-- The hooks of the project whose folder of agents it is stand above it, with their modules: they come along, beside the agents.
+local function collect_hooks(dir, name, found)
+  local root = views.absolute(dir)
+  local above = beyond.look(dir, views.absolute, function(path) return views.absolute(path):sub(1, #root + 1) == root .. "/" end)
+  for abs, text in pairs(above.texts) do
+    local key = name .. "/" .. above.spelled[abs]:sub(#above.folder + 2)
+    if found.texts[key] and found.texts[key] ~= text then
+      error({ code = "agent", message = ("%s: the hooks of %s need a file of this name above the folder: load %s"):format(key, above.folder, above.folder) }, 0)
+    end
+    found.texts[key] = text
+  end
+end
+
+--- Keeps all agents and scripts of a directory as they are now, as the target "buffer:NAME", and the hooks of its project. All or
 --- nothing: raises what is wrong with them.
 ---@param name string
 ---@param dir string
 function buffers.directory(name, dir)
   check_name(name)
   local found = { n = 0, texts = {} }
-  collect(dir:gsub("(.)/+$", "%1"), name, found)
+  dir = dir:gsub("(.)/+$", "%1")
+  collect(dir, name, found)
   if found.n == 0 then error({ code = "agent", message = dir .. ": there is no agent and no script here" }, 0) end
+  collect_hooks(dir, name, found)
   local before, was_pinned = texts, pinned
   texts, pinned = {}, false
   for key, text in pairs(before) do

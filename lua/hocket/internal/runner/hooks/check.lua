@@ -11,8 +11,9 @@ local function say(problems, path, line, message)
   problems[#problems + 1] = problem.new(path, line, 1, "hooks", message)
 end
 
--- Kinds of nodes that are no function and cannot become one.
+-- Kinds of nodes that are no function, and no table.
 local plain = { number = true, string = true, ["true"] = true, ["false"] = true }
+local no_table = setmetatable({ ["nil"] = true, ["function"] = true }, { __index = plain })
 
 -- One entry: a function or what may be one, or a table with `run`.
 local function check_entry(path, point, node, problems)
@@ -94,7 +95,9 @@ end
 function hooks_check.add(path, text, problems)
   local tree, value, last = read(text)
   if not tree then return end
-  if not value then return say(problems, path, last and last.line or 1, "hooks.lua has to return a table of hooks") end
+  if not value or no_table[bind.meant(value).kind] then
+    return say(problems, path, last and last.line or 1, "hooks.lua has to return a table of hooks")
+  end
   each_key(tree, value, function(key, node) check_key(path, key, node, problems) end)
 end
 
