@@ -48,8 +48,8 @@ compiler() {
 # The sources, without those that src/os has for other systems.
 sources() {
     case $1 in
-    musl | s390x) git ls-files 'src/*.c' ':!src/os/windows' ;;
-    windows) git ls-files 'src/*.c' ':!src/os/posix' ':!src/os/linux' ;;
+    musl | s390x) git ls-files 'src/*.c' ':!src/os/windows' ':!src/os/macos' ;;
+    windows) git ls-files 'src/*.c' ':!src/os/posix' ':!src/os/linux' ':!src/os/macos' ;;
     macos) git ls-files 'src/*.c' ':!src/os/linux' ':!src/os/windows' ;;
     esac
 }

@@ -38,7 +38,7 @@ check module os
 concepts() {
     awk '
     function concept(path,  part, n, name) {
-        sub(/^os\/(posix|linux|windows)\//, "os/", path)
+        sub(/^os\/(posix|linux|macos|uv|windows)\//, "os/", path)
         n = split(path, part, "/")
         sub(/\/[^\/]*$/, "", path)
         if (n > 2) return path
@@ -77,7 +77,7 @@ concepts() {
             else if (from != to && index(to, part[1] "/") == 1 && !((from, to) in may))
                 wrong("src/" file " includes " other ": tests/layers.txt does not let " from " include " to)
         }
-        sub(/^os\/(posix|linux|windows)\//, "os/", other)
+        sub(/^os\/(posix|linux|macos|uv|windows)\//, "os/", other)
         n = split(other, part, "/")
         if (n > 2 && part[n] != part[n - 1] ".h" && index(from "/", to "/") != 1)
             wrong("src/" file " includes " other ": of a folder others see the header that is named as the folder")
@@ -142,13 +142,13 @@ for file in $(grep -rlE '^#include <uv\.h>' src include); do
     *) complain "$file includes libuv" ;;
     esac
 done
-# One system's headers and conditions: src/os/posix, src/os/linux and src/os/windows, and what base needs of them. The program is POSIX's so far;
+# One system's headers and conditions: src/os/posix and the folders of one system, and what base needs of them. The program is POSIX's so far;
 # the bridge loads hocket once for all threads; heap.c asks glibc for a setting of its own.
 headers='unistd|fcntl|poll|dlfcn|pthread|signal|spawn|termios|pwd|dirent|netdb|sched|(sys|netinet|arpa|linux)/[a-z_]+'
 for file in $(grep -rlE "^ *# *include <($headers)\.h>" src include); do
     case $file in
-    src/os/posix/* | src/os/linux/* | src/os/windows/* | src/base/* | src/cli/* | src/module/bridge_load.c) ;;
-    *) complain "$file includes a header of POSIX, which belongs to src/os/posix, src/os/linux or src/os/windows" ;;
+    src/os/posix/* | src/os/linux/* | src/os/macos/* | src/os/windows/* | src/base/* | src/cli/* | src/module/bridge_load.c) ;;
+    *) complain "$file includes a header of POSIX, which belongs to src/os/posix or a folder of one system" ;;
     esac
 done
 for file in $(grep -rlE '^ *# *(if|ifdef|ifndef|elif).*(__linux__|__APPLE__|_WIN32|__GLIBC__|__FreeBSD__|__unix__)' src include); do

@@ -2,7 +2,7 @@
  *
  * All functions work on a directory's descriptor and the last name of a path, after the way there
  * was walked below the root: no path is given to the kernel a second time. */
-#include "os/linux/root/root_impl.h"
+#include "os/posix/root/root_impl.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  * file that differs now is not written to. What takes the place of the old file is exchanged
  * atomically, looked at once more, and put back when it was another one. */
 #include "os/file.h"
-#include "os/linux/root/root_impl.h"
+#include "os/posix/root/root_impl.h"
 
 #include <dirent.h>
 #include <errno.h>

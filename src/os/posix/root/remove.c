@@ -5,7 +5,7 @@
  * descriptors.
  *
  *     top/a/b/c/d/…   ──  d is too deep  ──>   top/deep-0/…, in the next pass */
-#include "os/linux/root/root_impl.h"
+#include "os/posix/root/root_impl.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -4,7 +4,7 @@
  *
  * Paths are first resolved as texts (root_path), for messages, rules and caches. The protection is
  * in the opening. */
-#include "os/linux/root/root_impl.h"
+#include "os/posix/root/root_impl.h"
 
 #include <dirent.h>
 #include <errno.h>
