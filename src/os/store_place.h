@@ -14,6 +14,3 @@
  * is not opened: that would give back locks that this process holds on it. *looks: it may only be read. */
 int hocket__store_place(
     const char *path, struct hocket__buf *real, bool *looks, struct hocket_error *err);
-
-/* Whether statfs's f_type is that of a network. */
-bool hocket__store_is_network(unsigned long type);

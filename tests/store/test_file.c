@@ -1,5 +1,6 @@
 /* The file of the SQLite store: where it may be, what may stand in it, who may have its runs, how long. */
 #include "store/fixture.h"
+#include "os/posix/system.h"
 #include "os/store_place.h"
 #include "store/queue.h"
 #include "store/sqlite/schema.h"
@@ -413,11 +414,11 @@ static void what_stands_in_the_way_is_told_again(void **state)
 static void networks_are_known(void **state)
 {
     (void) state;
-    assert_true(hocket__store_is_network(0x6969));
-    assert_true(hocket__store_is_network(0xFFFFFFFFFF534D42));
-    assert_true(hocket__store_is_network(0x01021997));
-    assert_false(hocket__store_is_network(0xEF53));     /* ext4 */
-    assert_false(hocket__store_is_network(0x01021994)); /* tmpfs */
+    assert_true(hocket__system_is_network_type(0x6969));
+    assert_true(hocket__system_is_network_type(0xFFFFFFFFFF534D42));
+    assert_true(hocket__system_is_network_type(0x01021997));
+    assert_false(hocket__system_is_network_type(0xEF53));     /* ext4 */
+    assert_false(hocket__system_is_network_type(0x01021994)); /* tmpfs */
 }
 
 /* ---- What may stand in it -------------------------------------------------------------------------- */

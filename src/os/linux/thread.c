@@ -1,6 +1,5 @@
 #include "os/thread.h"
 
-#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -25,16 +24,4 @@ bool hocket__waker_take(int waker)
 {
     uint64_t n;
     return waker >= 0 && read(waker, &n, sizeof(n)) == (ssize_t) sizeof(n);
-}
-
-/* An interruption counts as a wake-up: the caller checks again. */
-int hocket__waker_wait(int waker, int socket, int events, int ms)
-{
-    short asked =
-        (short) ((events & UV_READABLE ? POLLIN : 0) | (events & UV_WRITABLE ? POLLOUT : 0));
-    struct pollfd fds[2] = { { .fd = socket, .events = asked }, { .fd = waker, .events = POLLIN } };
-    int n = poll(fds, 2, ms);
-    if (n < 0)
-        return HOCKET__WOKEN;
-    return (fds[0].revents ? UV_READABLE : 0) | (fds[1].revents ? HOCKET__WOKEN : 0);
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "os/errors.h"
+#include "os/posix/system.h"
 
 #define MAX_ENTRIES 100000
 
@@ -182,8 +183,9 @@ int hocket__file_info(const char *path, struct hocket__file_info *out, struct ho
     out->is_dir = S_ISDIR(st.st_mode);
     out->is_file = S_ISREG(st.st_mode);
     out->is_private = (st.st_mode & 077) == 0;
+    struct timespec modified = hocket__system_modified(&st);
     out->size = st.st_size;
-    out->mtime_ms = (int64_t) st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
+    out->mtime_ms = (int64_t) modified.tv_sec * 1000 + modified.tv_nsec / 1000000;
     return 0;
 }
 

@@ -9,7 +9,6 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/status.h"
@@ -60,7 +59,7 @@ void hocket__own_take_over(struct hocket__own *o)
 
 static int fetch(void *out, size_t n)
 {
-    return getrandom(out, n, 0) == (ssize_t) n ? 0 : HOCKET_EIO;
+    return hocket__random(out, n) == 0 ? 0 : HOCKET_EIO;
 }
 
 int hocket__own_random(struct hocket__own *o, void *out, size_t n)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/system_names.h"
+#include "os/posix/system.h"
 
 int hocket__own_file_open(const char *path, bool writes, struct hocket_error *err)
 {
@@ -50,8 +51,8 @@ bool hocket__own_file_is_there(int fd)
 int hocket__spool_open(const char *dir)
 {
     char path[4096];
-    int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
-    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT))
+    int fd = hocket__system_open_nameless(dir);
+    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT && errno != ENOSYS))
         return fd;
     if ((size_t) snprintf(path, sizeof(path), "%s/hocket-XXXXXX", dir) >= sizeof(path)) {
         errno = ENAMETOOLONG;

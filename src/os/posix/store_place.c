@@ -13,25 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
-bool hocket__store_is_network(unsigned long type)
-{
-    static const unsigned long types[] = {
-        0x6969,     /* NFS */
-        0x517B,     /* SMB */
-        0xFF534D42, /* CIFS */
-        0xFE534D42, /* SMB 2 */
-        0x73757245, /* Coda */
-        0x5346414F, /* AFS */
-        0x01021997, /* 9p, which virtual machines show their host's files by */
-    };
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-        if ((type & 0xFFFFFFFF) == types[i])
-            return true;
-    return false;
-}
+#include "os/posix/system.h"
 
 static int complain(struct hocket_error *err, const char *what, const char *path)
 {
@@ -72,8 +56,7 @@ static int make_directory(char *dir, struct hocket_error *err)
 static int check_directory(const char *dir, bool *looks, struct hocket_error *err)
 {
     struct stat st;
-    struct statfs fs;
-    if (stat(dir, &st) < 0 || statfs(dir, &fs) < 0)
+    if (stat(dir, &st) < 0)
         return complain(err, "look at", dir);
     if (!S_ISDIR(st.st_mode))
         return hocket__error(err, HOCKET_EINVAL, "%s is no directory", dir);
@@ -83,7 +66,7 @@ static int check_directory(const char *dir, bool *looks, struct hocket_error *er
     if (st.st_mode & S_IWOTH || (st.st_mode & S_IWGRP && st.st_gid != getegid()))
         return hocket__error(err, HOCKET_EDENIED,
             "others may write in %s: keep runs in a directory of your own", dir);
-    if (hocket__store_is_network((unsigned long) fs.f_type))
+    if (hocket__system_is_network(dir))
         return hocket__error(err, HOCKET_EUNSUPPORTED,
             "%s is on a network file system, where SQLite cannot lock: keep runs on a local disk",
             dir);

@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "os/posix/system.h"
+
 #ifdef SOCK_NONBLOCK
 
 static int open_socket(int family, int type, int protocol)
@@ -20,8 +22,6 @@ static int accept_next(int listener)
 }
 
 #else
-
-#define MSG_NOSIGNAL 0
 
 /* A program that is started by another thread meanwhile may get it: there is no call that does both. */
 static int prepare(int fd)
@@ -136,7 +136,7 @@ int64_t hocket__tcp_write(int fd, const uv_buf_t *pieces, size_t n)
     ssize_t sent;
     memcpy(&msg.msg_iov, &pieces, sizeof(pieces));
     do
-        sent = sendmsg(fd, &msg, MSG_NOSIGNAL);
+        sent = sendmsg(fd, &msg, HOCKET__QUIETLY);
     while (sent < 0 && errno == EINTR);
     return sent >= 0 ? sent : errno == ENOBUFS ? UV_EAGAIN : later();
 }

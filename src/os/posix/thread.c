@@ -1,5 +1,6 @@
 #include "os/thread.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 
@@ -15,4 +16,16 @@ int hocket__thread_start(uv_thread_t *thread, size_t stack, void *(*work)(void *
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attr);
     return rc;
+}
+
+/* An interruption counts as a wake-up: the caller checks again. */
+int hocket__waker_wait(int waker, int socket, int events, int ms)
+{
+    short asked =
+        (short) ((events & UV_READABLE ? POLLIN : 0) | (events & UV_WRITABLE ? POLLOUT : 0));
+    struct pollfd fds[2] = { { .fd = socket, .events = asked }, { .fd = waker, .events = POLLIN } };
+    int n = poll(fds, 2, ms);
+    if (n < 0)
+        return HOCKET__WOKEN;
+    return (fds[0].revents ? UV_READABLE : 0) | (fds[1].revents ? HOCKET__WOKEN : 0);
 }

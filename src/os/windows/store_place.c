@@ -11,13 +11,6 @@
 #include "os/file.h"
 #include "os/windows/wide.h"
 
-/* Types of file systems do not say that here. */
-bool hocket__store_is_network(unsigned long type)
-{
-    (void) type;
-    return false;
-}
-
 static int complain(struct hocket_error *err, const char *what, const char *path)
 {
     int status = errno == EACCES || errno == EPERM || errno == EROFS ? HOCKET_EDENIED : HOCKET_EIO;

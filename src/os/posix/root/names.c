@@ -8,18 +8,17 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#define NOREPLACE 1u
+#include "os/posix/system.h"
 
 /* A system that cannot refuse to replace has a moment between looking and doing. */
 static int rename_new(int dir, const char *from, const char *to)
 {
     struct stat st;
-    if (syscall(SYS_renameat2, dir, from, dir, to, NOREPLACE) == 0)
+    if (hocket__system_rename(dir, from, dir, to, HOCKET__RENAME_NEW) == 0)
         return 0;
-    if (errno != EINVAL && errno != ENOSYS)
+    if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP)
         return -1;
     if (fstatat(dir, to, &st, AT_SYMLINK_NOFOLLOW) == 0) {
         errno = EEXIST;
@@ -70,19 +69,15 @@ int hocket__root_target(
     return hocket__buf_add(out, target, (size_t) n) < 0 ? hocket__error_nomem(err) : 0;
 }
 
-/* chmod follows links; through /proc it changes what was opened, which is none. */
 bool hocket__root_open_up(struct hocket__root *r, const char *path, int64_t since_s)
 {
-    char opened[64];
     struct stat st;
     const char *name;
     int dir = hocket__root_parent(r, path, false, &name, NULL);
-    int fd = dir < 0 ? -1 : openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    snprintf(opened, sizeof(opened), "/proc/self/fd/%d", fd);
-    bool done = fd >= 0 && since_s > 0 && fstat(fd, &st) == 0 && st.st_ctim.tv_sec >= since_s
-                && st.st_uid == geteuid() && chmod(opened, (st.st_mode & 07777) | 0700) == 0;
-    if (fd >= 0)
-        close(fd);
+    bool done = dir >= 0 && since_s > 0 && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0
+                && S_ISDIR(st.st_mode) && hocket__system_changed(&st).tv_sec >= since_s
+                && st.st_uid == geteuid()
+                && hocket__system_chmod(dir, name, &st, (st.st_mode & 07777) | 0700) == 0;
     if (dir >= 0)
         close(dir);
     return done;

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "os/posix/system.h"
+
 #define DEPTH      32
 #define MAX_PASSES 100000 /* somebody goes on filling it */
 
@@ -25,17 +27,13 @@ struct removal {
 
 static int empty(struct removal *r, int fd, int depth, bool *any);
 
-/* Lets its owner in. Through /proc it is what was opened that is changed, which is no link. */
+/* Lets its owner in. */
 static void open_up(int dir, const char *name)
 {
-    char opened[64];
     struct stat st;
-    int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    snprintf(opened, sizeof(opened), "/proc/self/fd/%d", fd);
-    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & 0700) != 0700)
-        chmod(opened, 0700);
-    if (fd >= 0)
-        close(fd);
+    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode)
+        && st.st_uid == geteuid() && (st.st_mode & 0700) != 0700)
+        hocket__system_chmod(dir, name, &st, 0700);
 }
 
 static int open_folder(struct removal *r, int dir, const char *name)

@@ -11,28 +11,18 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-/* Of linux/openat2.h, which older systems lack. */
-struct how {
-    uint64_t flags, mode, resolve;
-};
-#define NO_MAGICLINKS 0x02
-#define BENEATH       0x08
-#ifndef SYS_openat2
-#define SYS_openat2 437
-#endif
+#include "os/posix/system.h"
 
 /* ---- The root ------------------------------------------------------------------ */
 
 /* Asked once, by doing it: a seccomp filter may refuse what the kernel has. */
-static bool has_openat2(int fd)
+static bool has_beneath(int fd)
 {
-    struct how how = { O_PATH | O_CLOEXEC, 0, BENEATH };
-    long got = syscall(SYS_openat2, fd, ".", &how, sizeof(how));
+    int got = hocket__system_open_beneath(fd, ".", HOCKET__O_PASS | O_CLOEXEC);
     if (got >= 0)
-        close((int) got);
+        close(got);
     return got >= 0;
 }
 
@@ -43,14 +33,14 @@ int hocket__root_open(const char *dir, struct hocket__root **out, struct hocket_
     struct hocket__root *r = calloc(1, sizeof(*r));
     if (!r)
         return hocket__error_nomem(err);
-    *r = (struct hocket__root){ .refs = 1, .fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC) };
+    *r = (struct hocket__root){ .refs = 1, .fd = open(dir, HOCKET__O_PASS | O_CLOEXEC) };
     r->dir = r->fd >= 0 ? realpath(dir, NULL) : NULL;
     if (!r->dir) {
         int rc = hocket__root_fail(err, "open", dir);
         hocket__root_unref(r);
         return rc;
     }
-    r->plain = !has_openat2(r->fd);
+    r->plain = !has_beneath(r->fd);
     *out = r;
     return 0;
 }
@@ -130,26 +120,20 @@ static int open_plain(struct hocket__root *r, const char *path, int flags)
 
 static int open_beneath(struct hocket__root *r, const char *path, int flags)
 {
-    struct how how = { (uint64_t) (flags | O_CLOEXEC | O_NOCTTY), 0, BENEATH | NO_MAGICLINKS };
-    if (r->plain)
-        return open_plain(r, path, flags | O_CLOEXEC | O_NOCTTY);
-    long fd;
-    int tries = 0;
-    do /* EAGAIN: something was renamed meanwhile, and the kernel cannot be sure */
-        fd = syscall(SYS_openat2, r->fd, path, &how, sizeof(how));
-    while (fd < 0 && (errno == EINTR || (errno == EAGAIN && ++tries < 100)));
-    return (int) fd;
+    flags |= O_CLOEXEC | O_NOCTTY;
+    return r->plain ? open_plain(r, path, flags) : hocket__system_open_beneath(r->fd, path, flags);
 }
 
 static void fill_info(struct hocket__root_info *info, const struct stat *st)
 {
+    struct timespec modified = hocket__system_modified(st);
     *info = (struct hocket__root_info){
         .kind = S_ISREG(st->st_mode)   ? 'f'
                 : S_ISDIR(st->st_mode) ? 'd'
                 : S_ISLNK(st->st_mode) ? 'l'
                                        : 'o',
         .size = st->st_size,
-        .mtime_ms = (int64_t) st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000,
+        .mtime_ms = (int64_t) modified.tv_sec * 1000 + modified.tv_nsec / 1000000,
         .mode = st->st_mode & 07777,
         .links = (unsigned) st->st_nlink,
     };
@@ -208,31 +192,48 @@ void hocket__root_close(int fd)
     close(fd);
 }
 
-/* A link that leads out of the project is reported as a link, and its target is not read. */
+/* Of a link: itself. */
+static int stat_plain(struct hocket__root *r, const char *path, struct stat *st)
+{
+    const char *name;
+    int dir = hocket__root_parent(r, path, false, &name, NULL);
+    int rc = dir < 0 ? -1 : fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW);
+    int code = errno;
+    if (dir >= 0)
+        close(dir);
+    errno = code;
+    return rc;
+}
+
+static int stat_beneath(struct hocket__root *r, const char *path, struct stat *st)
+{
+    int fd = r->plain ? -1 : open_beneath(r, path, HOCKET__O_ITSELF);
+    if (fd < 0)
+        return -1;
+    int rc = fstat(fd, st);
+    close(fd);
+    return rc;
+}
+
+/* A link that leads out of the project, or nowhere, is reported as a link, and its target is not read. The project's own
+ * folder is what was opened. */
 int hocket__root_info(struct hocket__root *r, const char *path, struct hocket__root_info *info,
     struct hocket_error *err)
 {
     struct stat st;
-    /* the project's own folder, which BENEATH would take as well but open_plain would not */
-    bool self = strcmp(path, ".") == 0;
-    int fd = self ? openat(r->fd, ".", O_PATH | O_CLOEXEC) : open_beneath(r, path, O_PATH);
-    if (fd < 0 && !r->plain) /* a link that leads out, or nowhere: itself */
-        fd = open_plain(r, path, O_PATH | O_CLOEXEC);
-    if (fd < 0)
+    int rc = strcmp(path, ".") == 0 ? fstat(r->fd, &st) : stat_beneath(r, path, &st);
+    if (rc < 0 && stat_plain(r, path, &st) < 0)
         return hocket__root_fail(err, "look at", path);
-    int rc = fstat(fd, &st) < 0 ? hocket__root_fail(err, "look at", path) : 0;
-    close(fd);
-    if (rc == 0)
-        fill_info(info, &st);
-    return rc;
+    fill_info(info, &st);
+    return 0;
 }
 
 /* ---- Going down without following links ------------------------------------------------ */
 
-/* O_PATH: to pass through a directory needs no right to list it. */
+/* To pass through a directory needs no right to list it. */
 static int step_down(int dir, const char *name, bool make)
 {
-    int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    int flags = HOCKET__O_PASS | O_NOFOLLOW | O_CLOEXEC;
     if (strcmp(name, "..") == 0) { /* up again, or out: whoever resolved the path left none */
         errno = EXDEV;
         return -1;
@@ -240,7 +241,7 @@ static int step_down(int dir, const char *name, bool make)
     int fd = openat(dir, name, flags);
     if (fd < 0 && errno == ENOENT && make && (mkdirat(dir, name, 0777) == 0 || errno == EEXIST))
         fd = openat(dir, name, flags);
-    if (fd < 0 && errno == ENOTDIR) { /* also a link, with O_PATH | O_DIRECTORY | O_NOFOLLOW */
+    if (fd < 0 && errno == ENOTDIR) { /* also a link, with O_DIRECTORY | O_NOFOLLOW */
         struct stat st;
         errno = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode) ? ELOOP
                                                                                          : ENOTDIR;
@@ -252,7 +253,7 @@ int hocket__root_parent(struct hocket__root *r, const char *path, bool make, con
     struct hocket_error *err)
 {
     char part[NAME_MAX + 1];
-    int dir = openat(r->fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int dir = openat(r->fd, ".", HOCKET__O_PASS | O_CLOEXEC);
     const char *at = path, *slash;
     while (dir >= 0 && (slash = strchr(at, '/'))) {
         size_t n = (size_t) (slash - at);

@@ -12,14 +12,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#define NOREPLACE 1u
-#define EXCHANGE  2u
+#include "os/own.h"
+#include "os/posix/system.h"
+
 /* The largest file that is compared before it is replaced. */
 #define COMPARE_MAX ((size_t) 256 << 20)
 
@@ -85,11 +84,6 @@ static int compare(int dir, const char *name, const char *path, const unsigned c
 /* ---- Putting in place -------------------------------------------------------------------------
  */
 
-static int rename_with(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
-{
-    return (int) syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
-}
-
 static bool is_unknown(int code)
 {
     return code == EINVAL || code == ENOSYS || code == EOPNOTSUPP;
@@ -99,7 +93,7 @@ static bool is_unknown(int code)
  */
 static int place_new(int from_dir, const char *from, int to_dir, const char *to, bool is_dir)
 {
-    if (rename_with(from_dir, from, to_dir, to, NOREPLACE) == 0)
+    if (hocket__system_rename(from_dir, from, to_dir, to, HOCKET__RENAME_NEW) == 0)
         return 0;
     if (!is_unknown(errno) || is_dir)
         return -1;
@@ -114,7 +108,7 @@ static int place_new(int from_dir, const char *from, int to_dir, const char *to,
 /* Opens what stands there, so that the number of its inode is nobody else's as long. */
 static int hold(int dir, const char *name, struct stat *st)
 {
-    int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    int fd = openat(dir, name, HOCKET__O_ITSELF | O_NOFOLLOW | O_CLOEXEC);
     if (fd >= 0 && fstat(fd, st) < 0) {
         close(fd);
         return -1;
@@ -139,7 +133,7 @@ static void put_back(
         int next = hold(from_dir, from, &in);
         if (next < 0 && fstatat(from_dir, from, &in, AT_SYMLINK_NOFOLLOW) < 0)
             break;
-        bool over = rename_with(from_dir, from, to_dir, to, EXCHANGE) < 0
+        bool over = hocket__system_rename(from_dir, from, to_dir, to, HOCKET__RENAME_SWAP) < 0
                     || fstatat(from_dir, from, &out, AT_SYMLINK_NOFOLLOW) < 0
                     || is_same(&out, &before);
         if (held >= 0)
@@ -157,7 +151,7 @@ static int exchange(int from_dir, const char *from, int to_dir, const char *to, 
     const unsigned char *expect, const struct stat *ours, struct hocket_error *err)
 {
     mode_t mode;
-    if (rename_with(from_dir, from, to_dir, to, EXCHANGE) < 0) {
+    if (hocket__system_rename(from_dir, from, to_dir, to, HOCKET__RENAME_SWAP) < 0) {
         if (!is_unknown(errno) || renameat(from_dir, from, to_dir, to) < 0)
             return hocket__root_fail(err, "replace", path);
         return 0;
@@ -207,7 +201,7 @@ static void remove_if_left(int dir, const char *name)
     struct stat st;
     clock_gettime(CLOCK_REALTIME, &now);
     if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode)
-        && st.st_uid == geteuid() && st.st_ctime < now.tv_sec - LEFT_S)
+        && st.st_uid == geteuid() && hocket__system_changed(&st).tv_sec < now.tv_sec - LEFT_S)
         unlinkat(dir, name, 0);
 }
 
@@ -231,7 +225,7 @@ static int make_temporary(int dir, char name[40], struct hocket__str content, mo
     uint64_t random = 0;
     int fd = -1;
     for (int i = 0; i < 10 && fd < 0; i++) {
-        if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+        if (hocket__random(&random, sizeof(random)) != 0)
             return -1;
         snprintf(name, 40, ".hocket-%016llx.tmp", (unsigned long long) random);
         fd = openat(

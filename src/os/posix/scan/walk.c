@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/status.h"
 #include "os/errors.h"
+#include "os/posix/system.h"
 
 /* Where a path leads through links, each of their directories has to be watched as well: a
  * link that is turned changes what the path means, and no watch of its target shows that. So the
@@ -115,8 +115,8 @@ static struct hocket__scan_sign sign_of(const struct stat *st)
     return (struct hocket__scan_sign){ .dev = st->st_dev,
         .ino = st->st_ino,
         .size = st->st_size,
-        .changed = st->st_ctim,
-        .modified = st->st_mtim };
+        .changed = hocket__system_changed(st),
+        .modified = hocket__system_modified(st) };
 }
 
 /* ---- One file ------------------------------------------------------------------------------ */
@@ -162,29 +162,13 @@ static int fail(struct hocket__scan_walk *w, const char *path)
 
 /* ---- File systems --------------------------------------------------------------------- */
 
-/* File systems that do not report changes by others: networks, and folders shared with a virtual machine. Source:
- * statfs(2). */
-static bool is_silent(long type)
-{
-    static const unsigned long types[] = { 0x6969 /* nfs */, 0x517b /* smb */,
-        0xfe534d42 /* smb2 */, 0xff534d42 /* cifs */, 0x65735546 /* fuse */, 0x01021997 /* 9p */,
-        0x5346414f /* afs */, 0x73757245 /* coda */, 0x00c36400 /* ceph */, 0x0bd00bd0 /* lustre */,
-        0x786f4256 /* vboxsf */, 0xbacbacbc /* vmhgfs */, 0x7c7c6673 /* prl_fs */,
-        0x47504653 /* gpfs */ };
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-        if (((unsigned long) type & 0xffffffff) == types[i])
-            return true;
-    return false;
-}
-
 static void note_device(struct hocket__scan_walk *w, const char *path, dev_t dev)
 {
-    struct statfs fs;
     if (w->has_dev && w->dev == dev)
         return;
     w->has_dev = true;
     w->dev = dev;
-    if (statfs(path, &fs) == 0 && is_silent((long) fs.f_type))
+    if (!hocket__system_gets_events(path))
         w->told = false;
 }
 

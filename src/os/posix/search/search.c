@@ -19,10 +19,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/protected.h"
 #include "base/utf8.h"
 #include "os/clock.h"
 #include "os/decode.h"
+#include "os/posix/system.h"
 #include "os/root.h"
 #include "os/search/ignore.h"
 #include "os/search/pcre.h"
@@ -151,7 +153,7 @@ static bool go_up(char *path, dev_t dev)
 
 static void push_from(struct hocket__ignores *all, const char *dir, const char *name, size_t base)
 {
-    int fd = open(dir[0] ? dir : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int fd = open(dir[0] ? dir : "/", HOCKET__O_PASS | O_CLOEXEC);
     if (fd < 0)
         return;
     ignores_push(all, fd, name, base);
@@ -317,7 +319,7 @@ static void add_lines(struct walk *w, struct hocket__str text, size_t start)
     int rc = 1;
     w->stats->matched_files++;
     while (rc > 0 && !w->stop) {
-        const char *line = memrchr(text.p, '\n', start);
+        const char *line = hocket__find_last(text.p, '\n', start);
         line = line ? line + 1 : text.p;
         const char *end = memchr(text.p + start, '\n', text.n - start);
         end = end ? end : text.p + text.n;
@@ -432,10 +434,20 @@ static void visit_file(struct walk *w, int dir, const char *name)
         add_name(w);
 }
 
-static int by_name(const void *a, const void *b, void *ud)
+static int by_name(const void *a, const void *b)
 {
-    const char *names = ud;
-    return strcmp(names + *(const size_t *) a + 1, names + *(const size_t *) b + 1);
+    return strcmp(
+        (const char *) *(const uintptr_t *) a + 1, (const char *) *(const uintptr_t *) b + 1);
+}
+
+/* While they are sorted, places are addresses: qsort_r differs between systems, or is missing. */
+static void sort_places(uintptr_t *places, size_t n, const char *names)
+{
+    for (size_t i = 0; i < n; i++)
+        places[i] += (uintptr_t) names;
+    qsort(places, n, sizeof(*places), by_name);
+    for (size_t i = 0; i < n; i++)
+        places[i] -= (uintptr_t) names;
 }
 
 /* Links are neither: the walk finds their target itself if it is in the project. */
@@ -450,9 +462,10 @@ static char kind_of(int dir, const struct dirent *e)
 
 /* Appends the entries, a letter and a name each, and their places, sorted.
  * Sorted, so that two searches give the same results in the same order, also where they end early. */
-static size_t *read_names(struct walk *w, DIR *d, size_t *n, bool *has_ignore)
+static uintptr_t *read_names(struct walk *w, DIR *d, size_t *n, bool *has_ignore)
 {
-    size_t *places = NULL, cap = 0;
+    uintptr_t *places = NULL;
+    size_t cap = 0;
     for (struct dirent *e; (e = readdir(d));) {
         char kind = kind_of(dirfd(d), e);
         if (!kind || strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0
@@ -461,7 +474,7 @@ static size_t *read_names(struct walk *w, DIR *d, size_t *n, bool *has_ignore)
         *has_ignore = *has_ignore || strcmp(e->d_name, ".gitignore") == 0;
         if (*n == cap) {
             cap = cap ? cap * 2 : 64;
-            size_t *more = realloc(places, cap * sizeof(*places));
+            uintptr_t *more = realloc(places, cap * sizeof(*places));
             if (!more)
                 break;
             places = more;
@@ -471,7 +484,7 @@ static size_t *read_names(struct walk *w, DIR *d, size_t *n, bool *has_ignore)
         hocket__buf_add(&w->names, e->d_name, strlen(e->d_name) + 1);
     }
     if (places && w->names.status == 0)
-        qsort_r(places, *n, sizeof(*places), by_name, w->names.data);
+        sort_places(places, *n, w->names.data);
     return places;
 }
 
@@ -528,7 +541,7 @@ static void walk(struct walk *w, int fd, unsigned depth)
         close(fd);
         return;
     }
-    size_t *places = read_names(w, d, &n, &has_ignore);
+    uintptr_t *places = read_names(w, d, &n, &has_ignore);
     size_t base = path_len ? path_len + 1 : 0;
     if (has_ignore && !w->s->all)
         ignores_push(&w->ignores, fd, ".gitignore", base);

@@ -1,7 +1,7 @@
 /* Listens on a socket in the file system, for processes of the same user. Only the user may have access to
  * the directory. A lock (flock) covers the check of a name, the removal of a dead process's socket, and the
  * bind, so two programs that begin at once do not take each other's socket away. The kernel identifies
- * peers (SO_PEERCRED), not their messages. */
+ * peers, not their messages. */
 
 #include "os/socket.h"
 
@@ -20,6 +20,8 @@
 #include <unistd.h>
 
 #include "os/errors.h"
+#include "os/posix/system.h"
+#include "os/tcp.h"
 
 #define BACKLOG    16
 #define LOCK_TRIES 20 /* of a millisecond: others hold the lock for a few system calls */
@@ -93,18 +95,13 @@ static int address_of(const char *path, struct sockaddr_un *out, struct hocket_e
 
 static int new_socket(struct hocket_error *err)
 {
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    return fd >= 0 ? fd : failed(err, "cannot make", "a socket", errno);
+    int fd = hocket__tcp_open(AF_UNIX, SOCK_STREAM, 0);
+    return fd >= 0 ? fd : failed(err, "cannot make", "a socket", -fd);
 }
 
 static bool peer_of(int fd, struct hocket__peer *out)
 {
-    struct ucred c = { 0 };
-    socklen_t n = sizeof(c);
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &c, &n) != 0)
-        return false;
-    *out = (struct hocket__peer){ c.pid, c.uid };
-    return true;
+    return hocket__system_peer(fd, &out->pid, &out->uid);
 }
 
 /* A full backlog belongs to a live and busy process: do not wait for it. */
@@ -146,14 +143,15 @@ static int clear_name(int dir, const char *file, const char *path, struct hocket
     return unlinkat(dir, file, 0) == 0 ? 0 : failed(err, "cannot replace", path, errno);
 }
 
-/* Sets the mode before the file exists, so it is never open to others. */
+/* Sets the mode before the file exists, so it is never open to others. macOS cannot: only the folder closes it for a moment. */
 static int bind_to(struct hocket__listener *l, const char *path, struct hocket_error *err)
 {
     struct sockaddr_un address;
     int rc = address_of(path, &address, err);
     if (rc < 0 || (rc = clear_name(l->dir, l->file, path, err)) < 0)
         return rc;
-    if (fchmod(l->fd, 0600) != 0 || bind(l->fd, (struct sockaddr *) &address, sizeof(address)) != 0)
+    if ((fchmod(l->fd, 0600) != 0 && errno != EINVAL)
+        || bind(l->fd, (struct sockaddr *) &address, sizeof(address)) != 0)
         return failed(err, "cannot listen at", path, errno);
     if (fchmodat(l->dir, l->file, 0600, 0) != 0 || listen(l->fd, BACKLOG) != 0
         || fstatat(l->dir, l->file, &l->file_stat, AT_SYMLINK_NOFOLLOW) != 0) {
@@ -248,14 +246,14 @@ int hocket__listen(uv_loop_t *loop, const struct hocket_allocator *a, const char
 static void turn_down(struct hocket__listener *l)
 {
     close_one(l->spare);
-    close_one(accept4(l->fd, NULL, NULL, SOCK_CLOEXEC));
+    close_one(hocket__tcp_accept(l->fd));
     l->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
 int hocket__accept(struct hocket__listener *l, int *out, struct hocket__peer *peer)
 {
-    int fd = accept4(l->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+    int fd = hocket__tcp_accept(l->fd);
+    if (fd == UV_EMFILE || fd == UV_ENFILE)
         turn_down(l);
     if (fd >= 0 && !peer_of(fd, peer)) {
         close(fd);

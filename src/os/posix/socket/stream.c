@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -20,17 +19,18 @@
 #include "base/status.h"
 #include "base/system_names.h"
 #include "os/errors.h"
+#include "os/posix/system.h"
 
 /* Where a stream's bytes come from and go to: one socket, or this process's standard input and output, which
  * may be sockets, pipes, terminals and files.
  *
  * Standard input and output stay blocking: their mode is shared with other processes, such as the terminal's shell. So
- * an epoll set of their own reports when one can be read, and writes come in pieces that a pipe takes
+ * a set of their own reports when one can be read, and writes come in pieces that a pipe takes
  * without waiting. A file is always ready, and in no set. None of this raises SIGPIPE. */
 
 struct hocket__ends {
     int in, out;
-    int set; /* epoll; -1: one socket, that the loop watches itself */
+    int set; /* -1: one socket, that the loop watches itself */
     bool in_is_file, out_is_file, in_is_socket, out_is_socket;
     unsigned wanted; /* what the set watches */
 };
@@ -71,16 +71,6 @@ static bool is_socket(int fd)
     return fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode);
 }
 
-/* Whether it cannot be watched, since it is always ready. */
-static bool is_file(int set, int fd)
-{
-    struct epoll_event event = { .events = 0, .data.fd = fd };
-    if (epoll_ctl(set, EPOLL_CTL_ADD, fd, &event) != 0)
-        return errno == EPERM;
-    epoll_ctl(set, EPOLL_CTL_DEL, fd, NULL);
-    return false;
-}
-
 /* The set goes before the descriptors that are in it. */
 static void ends_close(struct hocket__ends *e)
 {
@@ -99,7 +89,7 @@ static void ends_close(struct hocket__ends *e)
 static int ends_take_stdio(struct hocket__ends *e, struct hocket_error *err)
 {
     int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    *e = (struct hocket__ends){ .in = -1, .out = -1, .set = epoll_create1(EPOLL_CLOEXEC) };
+    *e = (struct hocket__ends){ .in = -1, .out = -1, .set = hocket__system_set_open() };
     if (nothing >= 0 && e->set >= 0)
         e->in = take(STDIN_FILENO, nothing);
     if (e->in >= 0)
@@ -112,8 +102,8 @@ static int ends_take_stdio(struct hocket__ends *e, struct hocket_error *err)
         return hocket__error(err, hocket__errno_status(code),
             "cannot take standard input and output: %s", hocket__errno_text(code));
     }
-    e->in_is_file = is_file(e->set, e->in);
-    e->out_is_file = is_file(e->set, e->out);
+    e->in_is_file = hocket__system_set_is_file(e->set, e->in);
+    e->out_is_file = hocket__system_set_is_file(e->set, e->out);
     e->in_is_socket = is_socket(e->in);
     e->out_is_socket = is_socket(e->out);
     return 0;
@@ -128,13 +118,13 @@ static int ends_fd(const struct hocket__ends *e)
 }
 
 /* Removes an end that nobody wants from the set, which would report its end again and again. */
-static void watch_one(struct hocket__ends *e, int fd, unsigned bit, uint32_t events, unsigned what)
+static void watch_one(struct hocket__ends *e, int fd, unsigned bit, unsigned what)
 {
-    struct epoll_event event = { .events = events, .data.u32 = bit };
+    bool writes = bit == HOCKET__END_OUT;
     if ((what & bit) && !(e->wanted & bit))
-        epoll_ctl(e->set, EPOLL_CTL_ADD, fd, &event);
+        hocket__system_set_add(e->set, fd, bit, writes);
     if (!(what & bit) && (e->wanted & bit))
-        epoll_ctl(e->set, EPOLL_CTL_DEL, fd, NULL);
+        hocket__system_set_remove(e->set, fd, writes);
 }
 
 static void ends_watch(struct hocket__ends *e, unsigned what)
@@ -143,20 +133,9 @@ static void ends_watch(struct hocket__ends *e, unsigned what)
         what &= ~(unsigned) HOCKET__END_IN;
     if (e->out_is_file)
         what &= ~(unsigned) HOCKET__END_OUT;
-    watch_one(e, e->in, HOCKET__END_IN, EPOLLIN, what);
-    watch_one(e, e->out, HOCKET__END_OUT, EPOLLOUT, what);
+    watch_one(e, e->in, HOCKET__END_IN, what);
+    watch_one(e, e->out, HOCKET__END_OUT, what);
     e->wanted = what;
-}
-
-/* For a set: sets the events to watch from now on, and returns the ready ones. */
-static unsigned ends_ready(const struct hocket__ends *e)
-{
-    struct epoll_event events[2];
-    unsigned ready = 0;
-    int n = epoll_wait(e->set, events, 2, 0);
-    for (int i = 0; i < n; i++)
-        ready |= events[i].data.u32;
-    return ready;
 }
 
 /* ---- Bytes ------------------------------------------------------------------ */
@@ -188,8 +167,11 @@ static ssize_t write_quietly(int fd, const char *from, size_t n)
     pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
     ssize_t written = write(fd, from, n);
     int code = errno;
-    if (written < 0 && code == EPIPE && !sigismember(&pending, SIGPIPE))
-        sigtimedwait(&pipe_signal, NULL, &(struct timespec){ 0 });
+    if (written < 0 && code == EPIPE && !sigismember(&pending, SIGPIPE)) {
+        sigpending(&pending);
+        if (sigismember(&pending, SIGPIPE))
+            sigwait(&pipe_signal, &(int){ 0 });
+    }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     errno = code;
     return written;
@@ -199,7 +181,7 @@ static ssize_t write_quietly(int fd, const char *from, size_t n)
 static ssize_t ends_write(const struct hocket__ends *e, const char *from, size_t n)
 {
     if (e->out_is_socket)
-        return send(e->out, from, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+        return send(e->out, from, n, HOCKET__QUIETLY | MSG_DONTWAIT);
     if (!e->out_is_file && !is_ready(e->out, POLLOUT)) {
         errno = EAGAIN;
         return -1;
@@ -252,7 +234,7 @@ static bool wants_more(struct hocket__stream *s)
 }
 
 /* Watches the directions that have room or bytes to send.
- * One descriptor (an epoll set) watches two pipes, and libuv only learns that it is
+ * One descriptor (a set) watches two pipes, and libuv only learns that it is
  * readable; on_ready asks which one is ready. */
 static void poll_for(struct hocket__stream *s)
 {
@@ -306,7 +288,7 @@ static void on_ready(uv_poll_t *poll, int status, int events)
     if (status < 0)
         s->ended = s->broken = true;
     if (s->ends.set >= 0) {
-        unsigned ready = ends_ready(&s->ends);
+        unsigned ready = hocket__system_set_ready(s->ends.set);
         events = (ready & HOCKET__END_IN ? UV_READABLE : 0)
                  | (ready & HOCKET__END_OUT ? UV_WRITABLE : 0);
     }
