@@ -37,16 +37,20 @@ if(HOCKET_HARDEN AND NOT HOCKET_SANITIZE AND NOT HOCKET_FUZZ)
   endif()
   if(WIN32) # MinGW has the canary in a library of its own
     target_link_options(hocket_flags INTERFACE -fstack-protector-strong)
-  else()
+  elseif(NOT APPLE)
     target_link_options(hocket_flags INTERFACE LINKER:-z,relro LINKER:-z,now LINKER:-z,noexecstack)
   endif()
 endif()
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
   target_compile_options(hocket_flags INTERFACE -Os -ffunction-sections -fdata-sections)
-  target_link_options(hocket_flags INTERFACE -Wl,--gc-sections $<$<NOT:$<BOOL:${WIN32}>>:-Wl,--as-needed>)
+  if(APPLE)
+    target_link_options(hocket_flags INTERFACE LINKER:-dead_strip)
+  else()
+    target_link_options(hocket_flags INTERFACE -Wl,--gc-sections $<$<NOT:$<BOOL:${WIN32}>>:-Wl,--as-needed>)
+  endif()
   # Some 30 KB less of relocations, where the C library can read them: that shows only when a
   # program with such a relocation runs.
-  if(NOT CMAKE_CROSSCOMPILING)
+  if(NOT CMAKE_CROSSCOMPILING AND NOT APPLE)
     include(CheckCSourceRuns)
     set(CMAKE_REQUIRED_LINK_OPTIONS -Wl,-z,pack-relative-relocs)
     check_c_source_runs("static int x; int *volatile p = &x; int main(void) { return p != &x; }"

@@ -9,7 +9,7 @@
 #include "os/descriptors.h"
 #include "os/library.h"
 
-#define LIBRARY "libcurl.so.4"
+#define LIBRARY HOCKET__LIBRARY("curl", "4")
 /* CURLOPT_QUICK_EXIT and CURL_WRITEFUNC_ERROR */
 #define VERSION_NEEDED 0x075700
 

@@ -12,7 +12,7 @@
 
 #include "os/library.h"
 
-#define LIBRARY "libxml2.so.2"
+#define LIBRARY HOCKET__LIBRARY("xml2", "2")
 
 #define FUNCTIONS(X)                                                                               \
     X(htmlCreatePushParserCtxt)                                                                    \

@@ -1,6 +1,16 @@
 /* Libraries that are loaded when they are first needed, as tables of their functions. */
 #pragma once
 
+/* The file of a library, by its name and the number of its interface: "libcurl.so.4". On Windows as OpenSSL has it, the only
+ * one that is loaded there. */
+#if defined(_WIN32)
+#define HOCKET__LIBRARY(name, number) "lib" name "-" number "-x64.dll"
+#elif defined(__APPLE__)
+#define HOCKET__LIBRARY(name, number) "lib" name "." number ".dylib"
+#else
+#define HOCKET__LIBRARY(name, number) "lib" name ".so." number
+#endif
+
 enum hocket__library {
     HOCKET__LIBRARY_LOADED,
     HOCKET__LIBRARY_ABSENT, /* it is not there, or cannot be loaded now */

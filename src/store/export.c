@@ -14,7 +14,8 @@
 #define VERSION '1'
 #define END     HOCKET__EXPORT_END
 
-static const char head[sizeof(HOCKET__EXPORT_HEAD) - 1] = HOCKET__EXPORT_HEAD;
+static const char head[] = HOCKET__EXPORT_HEAD; /* what stands there: without the NUL */
+#define HEAD_N (sizeof(head) - 1)
 
 /* ---- Writing ---------------------------------------------------------------------------------- */
 
@@ -83,7 +84,7 @@ static int take_run(struct writer *x, struct hocket__store_row row)
     r->generation = hocket__cstr(x->id);
     hocket__store_leave_queue(r);
     hocket__buf_reset(&x->row);
-    hocket__buf_add(&x->row, head, sizeof(head));
+    hocket__buf_add(&x->row, head, HEAD_N);
     hocket__store_pack(&x->row, &row);
     return x->generation.status < 0 ? x->generation.status : x->row.status;
 }
@@ -292,12 +293,12 @@ static int damaged(struct hocket_error *err, const char *what)
 static int read_head(struct hocket__str *in, struct hocket_error *err)
 {
     size_t n = sizeof(MAGIC) - 1;
-    if (in->n < sizeof(head) || memcmp(in->p, MAGIC, n) != 0)
+    if (in->n < HEAD_N || memcmp(in->p, MAGIC, n) != 0)
         return damaged(err, "it does not begin as one");
     if (in->p[n] != VERSION || in->p[n + 1] != '\n')
         return hocket__error(err, HOCKET_EUNSUPPORTED,
             "this run was written by another hocket, in a format that this one does not know");
-    *in = hocket__str(in->p + sizeof(head), in->n - sizeof(head));
+    *in = hocket__str(in->p + HEAD_N, in->n - HEAD_N);
     return 0;
 }
 
@@ -520,7 +521,7 @@ int hocket__store_import(struct hocket__store *s, struct hocket__str bytes, cons
         return hocket__error(err, HOCKET_EINVAL, "%s is no id of a run", id);
     struct importing m = { .s = s, .claim = claim, .id = id };
     size_t before = s->batch.len;
-    rest = hocket__str(bytes.p + sizeof(head), bytes.n - sizeof(head));
+    rest = hocket__str(bytes.p + HEAD_N, bytes.n - HEAD_N);
     /* One batch, however large: an import that waited half-way for the disk could not be taken back. */
     s->unlimited = true;
     while (rc == 0 && !at_end(rest) && hocket__store_unpack(&rest, &row) == 1)

@@ -18,9 +18,9 @@ static struct component component_of(const char *path)
 {
     if (path && hocket__store_is_postgres(path))
         return (struct component){ &hocket__store_postgres ? &hocket__store_postgres : NULL,
-            "libhocket-postgres.so.0", "hocket__store_postgres", "in PostgreSQL" };
+            HOCKET__LIBRARY("hocket-postgres", "0"), "hocket__store_postgres", "in PostgreSQL" };
     return (struct component){ &hocket__store_sqlite ? &hocket__store_sqlite : NULL,
-        "libhocket-store.so.0", "hocket__store_sqlite", "in a file" };
+        HOCKET__LIBRARY("hocket-store", "0"), "hocket__store_sqlite", "in a file" };
 }
 
 static const struct hocket__store_driver *load(const struct component *c, struct hocket_error *err)

@@ -45,10 +45,22 @@ int _dl_find_object(void *address, void *result)
 }
 #endif
 
+/* macOS looks into /usr/lib and /usr/local/lib, and not where Homebrew puts libraries. */
+static void *open_library(const char *library)
+{
+    void *handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
+#ifdef __APPLE__
+    char path[PATH_MAX];
+    if (!handle && snprintf(path, sizeof(path), "/opt/homebrew/lib/%s", library) < PATH_MAX)
+        handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+#endif
+    return handle;
+}
+
 enum hocket__library hocket__library_load(
     const char *library, const char *names, void *table, const char **why)
 {
-    void *handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL), *address;
+    void *handle = open_library(library), *address;
     char *to = table;
     if (!handle) {
         *why = dlerror();

@@ -11,7 +11,7 @@
 
 #include "os/library.h"
 
-#define LIBRARY       "libpcre2-8.so.0"
+#define LIBRARY       HOCKET__LIBRARY("pcre2-8", "0")
 #define MAX_PATTERN   4096
 #define MATCH_LIMIT   5000000
 #define DEPTH_LIMIT   10000

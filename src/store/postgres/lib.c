@@ -7,7 +7,7 @@
 
 #include "os/library.h"
 
-#define LIBRARY "libpq.so.5"
+#define LIBRARY HOCKET__LIBRARY("pq", "5")
 /* Pipelines. */
 #define VERSION_NEEDED 140000
 

@@ -10,7 +10,7 @@
 
 #include "os/library.h"
 
-#define LIBRARY "libsqlite3.so.0"
+#define LIBRARY HOCKET__LIBRARY("sqlite3", "0")
 /* RETURNING, and the flag that refuses links. */
 #define VERSION_NEEDED 3037000
 

@@ -112,7 +112,7 @@ static int note_links(struct hocket__scan_dirs *dirs, const char *path)
 
 static struct hocket__scan_sign sign_of(const struct stat *st)
 {
-    return (struct hocket__scan_sign){ .dev = st->st_dev,
+    return (struct hocket__scan_sign){ .dev = (uint64_t) st->st_dev,
         .ino = st->st_ino,
         .size = st->st_size,
         .changed = hocket__system_changed(st),
@@ -164,10 +164,10 @@ static int fail(struct hocket__scan_walk *w, const char *path)
 
 static void note_device(struct hocket__scan_walk *w, const char *path, dev_t dev)
 {
-    if (w->has_dev && w->dev == dev)
+    if (w->has_dev && w->dev == (uint64_t) dev)
         return;
     w->has_dev = true;
-    w->dev = dev;
+    w->dev = (uint64_t) dev;
     if (!hocket__system_gets_events(path))
         w->told = false;
 }
@@ -227,7 +227,7 @@ static int list_names(struct hocket__scan_walk *w, DIR *dir, struct names *names
 static int see(struct hocket__scan_walk *w, const struct stat *st, const char *path)
 {
     for (size_t i = 0; i < w->n_seen; i++)
-        if (w->seen[i].ino == st->st_ino && w->seen[i].dev == st->st_dev)
+        if (w->seen[i].ino == st->st_ino && w->seen[i].dev == (uint64_t) st->st_dev)
             return 0;
     if (w->n_seen == MAX_DIRS)
         return hocket__error(

@@ -1,10 +1,24 @@
-/* Runs a Lua script by hocket.dll and prints what it returns: run_script FILE. The exit code is 1 when the run has failed.
- * It waits as a program with a loop of its own does: for hocket_backend_handle. */
+/* Runs a Lua script by the library and prints what it returns: run_script FILE. The exit code is 1 when the run has failed.
+ * On Windows it waits as a program with a loop of its own does: for hocket_backend_handle. */
 #include <hocket/hocket.h>
 
 #include <stdio.h>
 #include <stdlib.h>
+
+#ifdef _WIN32
 #include <windows.h>
+
+static void step(hocket_host *host)
+{
+    WaitForSingleObject(hocket_backend_handle(host), (DWORD) hocket_backend_timeout(host));
+    hocket_pump(host, 0);
+}
+#else
+static void step(hocket_host *host)
+{
+    hocket_wait(host, -1);
+}
+#endif
 
 static const char *from_environment(const char *name, void *ud)
 {
@@ -52,10 +66,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", error.message);
         return 2;
     }
-    while (status < 0) {
-        WaitForSingleObject(hocket_backend_handle(host), (DWORD) hocket_backend_timeout(host));
-        hocket_pump(host, 0);
-    }
+    while (status < 0)
+        step(host);
     hocket_close(host, NULL, NULL);
     return status;
 }
