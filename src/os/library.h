@@ -1,8 +1,8 @@
 /* Libraries that are loaded when they are first needed, as tables of their functions. */
 #pragma once
 
-/* The file of a library, by its name and the number of its interface: "libcurl.so.4". On Windows as OpenSSL has it, the only
- * one that is loaded there. */
+/* The file of a library, by its name and the number of its interface: "libcurl.so.4". Windows loads OpenSSL alone, and has its
+ * way of naming. */
 #if defined(_WIN32)
 #define HOCKET__LIBRARY(name, number) "lib" name "-" number "-x64.dll"
 #elif defined(__APPLE__)
