@@ -707,6 +707,16 @@ static int l_is_shared(lua_State *L)
     return 1;
 }
 
+/* is_id(value) -> whether it is the whole id of a run, whatever it is otherwise */
+static int l_is_id(lua_State *L)
+{
+    struct hocket__str id = { 0 };
+    if (lua_type(L, 1) == LUA_TSTRING)
+        id.p = lua_tolstring(L, 1, &id.n);
+    lua_pushboolean(L, hocket__store_is_id(id));
+    return 1;
+}
+
 /* place() -> the store's file, the user; or nothing, where runs are in none */
 static int l_place(lua_State *L)
 {
@@ -753,6 +763,7 @@ static const luaL_Reg functions[] = {
     { "finish", hocket__l_store_finish },
     { "changed", hocket__l_store_changed },
     { "draw", l_draw },
+    { "is_id", l_is_id },
     { "is_shared", l_is_shared },
     { "place", l_place },
     { "patient", l_patient },

@@ -154,4 +154,12 @@ t.test("an id that came from an export is an answer, too", function()
   assert(store.remove(id))
 end)
 
+t.test("the beginning of an id is none, nor what looks like one", function()
+  local id = assert(store.submit(spec()))
+  finish(assert(store.take_next(POOL)))
+  t.equal(store.is_id(id), true)
+  for _, wrong in ipairs { id:sub(1, 25), id .. "0", id:lower(), id:sub(1, 25) .. "%", ("8"):rep(26), "", 12, {} } do t.equal(store.is_id(wrong), false) end
+  t.equal(store.is_id(nil), false)
+end)
+
 return t.finish()

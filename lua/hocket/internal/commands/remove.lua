@@ -22,7 +22,7 @@ end
 -- A run whose row is damaged can be removed by its whole id.
 local function named(id)
   local row, err = stored.named(id)
-  if row or err.code ~= "parse" or #id ~= 26 then return row, err end
+  if row or err.code ~= "parse" or not store.is_id(id) then return row, err end
   return { id = id }
 end
 

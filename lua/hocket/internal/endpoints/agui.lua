@@ -337,7 +337,7 @@ local function go_on(desk, answers)
   local first = answers[1]
   local n = math.tointeger(first.id:match "^t(%d+)$")
   if not n then return turns.answer(desk, answers) end
-  if answers[2] or #first.run ~= 26 then return nil end
+  if answers[2] then return nil end
   return turns.say(desk, first.run, first.text, nil, n)
 end
 

@@ -60,8 +60,9 @@ local function is_callers(id)
   return type(options) == "table" and options.caller ~= nil
 end
 
--- The run that an id stands for, here or in the store.
+-- The run that an id stands for, here or in the store. The beginning of one stands for none.
 local function find(desk, id)
+  if not store.is_id(id) then return nil end
   local run = desk:find(id, "may_continue")
   if run and run.parked_at then run:wait() end -- it is being put away: it is taken up again from there
   if run and not run.outcome then
@@ -117,7 +118,7 @@ local CALL = "^call_(%w+)_(c%d+)$"
 local function caller_of(results)
   for i = #results, 1, -1 do
     local name = results[i].id:match(CALL)
-    if name and #name == 26 then return name end
+    if store.is_id(name) then return name end
   end
 end
 
@@ -179,8 +180,7 @@ end
 ---@return hocket.Turn? turn nil: no such run waits for these.
 ---@return hocket.Error?
 function turn.answer(desk, answers, keeps)
-  local run, refused
-  if #answers[1].run == 26 then run, refused = find(desk, answers[1].run) end
+  local run, refused = find(desk, answers[1].run)
   if not run then return nil, refused end
   local ok, wrong = check_answers(run, answers)
   if not ok then return nil, wrong end

@@ -40,7 +40,7 @@ end
 ---@param id string Whole.
 ---@return {sessionId: string, cwd: string, mode: string, is_ours: boolean}? is_ours: this user began it here, so that its folder is what it says.
 function acp_stored.find(id)
-  if #id ~= 26 or not id:find "^%w+$" then return nil end
+  if not store.is_id(id) then return nil end
   local row = store.find(id)
   if not row or row.id ~= id or row.state == "done" or row.state == "failed" or row.state == "cancelled" then return nil end
   local one = described(row)

@@ -130,7 +130,7 @@ local function list(server, request, response)
   local limit = math.tointeger(tonumber(query.limit or 50))
   if not limit or limit < 1 or limit > 500 then return response:fail { code = "invalid", message = "'limit' is a whole number from 1 to 500" } end
   for _, name in ipairs { "before", "parent" } do
-    if query[name] and not query[name]:find("^" .. ("%w"):rep(26) .. "$") then return response:fail { code = "invalid", message = ("'%s' is the whole id of a run"):format(name) } end
+    if query[name] and not store.is_id(query[name]) then return response:fail { code = "invalid", message = ("'%s' is the whole id of a run"):format(name) } end
   end
   if not server.desk.kept then return response:json(200, of_memory(server, query, limit)) end
   local page, err = of_store(server, query, limit)

@@ -1,5 +1,6 @@
 --- The desk as a client's token has it: its agents, its runs and its limits. Handlers get this one as `request.server.desk`, so that no
 --- interface checks whose a run is by itself, or can forget to. The owner has the desk itself (desk.lua), which has the same functions.
+local store = require "hocket.internal.core.store"
 local suggest = require "hocket.internal.base.suggest"
 
 local caller_desk = {}
@@ -52,11 +53,6 @@ end
 
 -- ---- Whose a run is ----------------------------------------------------------------------------------
 
--- The beginning of an id would say which runs there are.
-local function is_whole(id)
-  return type(id) == "string" and #id == 26
-end
-
 -- `right`: the function that says whether it may be had, "may_read" unless given.
 function View:find(id, right)
   local run = self.desk:find(id)
@@ -64,7 +60,7 @@ function View:find(id, right)
 end
 
 function View:row(id, right)
-  if not is_whole(id) then return not_found(id) end
+  if not store.is_id(id) then return not_found(id) end -- the beginning of one would say which runs there are
   local row, err = self.desk:row(id)
   if not row then return nil, err end
   local ok, wrong = self[right or "may_read"](self, row)

@@ -12,6 +12,7 @@ local fork = require "hocket.internal.commands.fork"
 local past = require "hocket.internal.endpoints.responses.past"
 local pending = require "hocket.internal.endpoints.responses.pending"
 local read = require "hocket.internal.endpoints.responses.read"
+local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.endpoints.responses.stored"
 local turns = require "hocket.internal.endpoints.turn"
 local writer = require "hocket.internal.endpoints.responses.writer"
@@ -39,7 +40,7 @@ end
 local function go_on(server, made)
   local desk = server.desk
   local previous = made.previous
-  if not previous.run or #previous.run ~= 26 then return unknown(previous) end
+  if not store.is_id(previous.run) then return unknown(previous) end
   if made.messages:brings_results() then
     local turn = turns.go_on(desk, made.messages, previous.run)
     if turn then return turn end

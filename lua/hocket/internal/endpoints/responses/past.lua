@@ -7,6 +7,7 @@ local fiber = require "hocket.internal.core.fiber"
 local isotime = require "hocket.internal.base.isotime"
 local json = require "hocket.json"
 local records = require "hocket.internal.endpoints.records"
+local store = require "hocket.internal.core.store"
 local tools = require "hocket.internal.endpoints.responses.tools"
 
 local past = {}
@@ -118,7 +119,7 @@ end
 ---@return hocket.PastAnswer[]? answers nil: there is no such conversation.
 ---@return table? options Those of its run.
 function past.answers(server, id)
-  if #id ~= 26 then return nil end
+  if not store.is_id(id) then return nil end
   local run = server.desk:find(id)
   local row = server.desk.kept and server.desk:row(id) or nil
   local options = row and row.id == id and row.options and json.decode(row.options) or run and run.options -- as it began
