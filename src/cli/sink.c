@@ -28,8 +28,7 @@ struct cli_sink {
     /* under the lock */
     struct cli_buf queue; /* lines that wait */
     unsigned long long queued, lost;
-    size_t queued_now; /* lines in the queue */
-    bool ending, ended, abandoned, broken, closed_by_reader;
+    bool ending, ended, abandoned, broken;
     int error; /* an errno: why lines were lost */
     /* the thread's own, after it was started */
     int fd;

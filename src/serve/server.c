@@ -184,15 +184,6 @@ static void on_listener(uv_poll_t *handle, int status, int events)
 #define DRAIN_MS 2000  /* how long a client has to take the end of its answer */
 #define SHAKE_MS 10000 /* how long it has for the handshake of TLS */
 
-struct hocket__str hocket__server_request_header(
-    const struct hocket__server_request *r, const char *name)
-{
-    for (size_t i = 0; i < r->n_headers; i++)
-        if (hocket__head_same(r->headers[i].name, name))
-            return r->headers[i].value;
-    return hocket__str(NULL, 0);
-}
-
 void hocket__server_log(struct hocket__server *s, enum hocket_log_level level, const char *fmt, ...)
 {
     char text[256];

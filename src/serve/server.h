@@ -53,10 +53,6 @@ struct hocket__server_request {
     size_t n_headers;
 };
 
-/* The value of the first header of that name (any case); p is NULL when there is none. */
-struct hocket__str hocket__server_request_header(
-    const struct hocket__server_request *r, const char *name);
-
 struct hocket__server_handler {
     /* A whole request has come. It stays open until it is answered, aborted or closed. */
     void (*on_request)(void *ud, const struct hocket__server_request *request);

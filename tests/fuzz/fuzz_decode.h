@@ -28,7 +28,8 @@ static inline void check_message(const struct hocket__proto *proto, const struct
     hocket__buf_init(&b, &hocket__malloc, 0);
     hocket__history_init(&h, &hocket__malloc, 0);
     hocket__history_init(&at_once, &hocket__malloc, 0);
-    expect(hocket__reply_message(r, proto->name, &next, &b) == 0);
+    expect(
+        hocket__reply_place(r, proto->name, &next, &b, &(struct hocket__reply_places){ 0 }) == 0);
     expect(hocket__history_add(&h, hocket__buf_str(&b), NULL) == 0);
     expect(hocket__history_render(&h, proto, NULL, NULL) == 0);
     expect(hocket__history_render(&at_once, proto, NULL, NULL) == 0);

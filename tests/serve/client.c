@@ -1,4 +1,5 @@
 #include "serve/client.h"
+#include "serve/head.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -45,7 +46,9 @@ static void on_request(void *ud, const struct hocket__server_request *r)
     b->requests++;
     copy(b->method, sizeof b->method, r->method);
     copy(b->path, sizeof b->path, r->path);
-    copy(b->host, sizeof b->host, hocket__server_request_header(r, "HOST"));
+    for (size_t i = 0; i < r->n_headers; i++)
+        if (hocket__head_same(r->headers[i].name, "Host"))
+            copy(b->host, sizeof b->host, r->headers[i].value);
     if (b->close_on_request) {
         hocket__server_close(b->server, NULL, NULL);
         b->server = NULL;

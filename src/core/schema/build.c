@@ -437,13 +437,6 @@ static int finish(struct hocket__schema *s, int rc, struct hocket__schema **out)
     return rc;
 }
 
-int hocket__schema_new_tree(const struct hocket_allocator *a, const hocket_json *tree,
-    const struct hocket__schema_options *o, struct hocket__schema **out, struct hocket_error *err)
-{
-    struct hocket__schema *s = new_schema(a);
-    return s ? finish(s, compile(s, tree, o, err), out) : hocket__error_nomem(err);
-}
-
 int hocket__schema_new(const struct hocket_allocator *a, struct hocket__str text,
     const struct hocket__schema_options *o, struct hocket__schema **out, struct hocket_error *err)
 {

@@ -50,9 +50,6 @@ struct hocket__schema_options {
  * vocabulary or pattern), HOCKET_ELIMIT, HOCKET_ENOMEM. */
 int hocket__schema_new(const struct hocket_allocator *a, struct hocket__str text,
     const struct hocket__schema_options *o, struct hocket__schema **out, struct hocket_error *err);
-/* The same for a tree, which is borrowed: it has to outlive the schema. */
-int hocket__schema_new_tree(const struct hocket_allocator *a, const hocket_json *tree,
-    const struct hocket__schema_options *o, struct hocket__schema **out, struct hocket_error *err);
 void hocket__schema_free(struct hocket__schema *s); /* NULL is fine */
 
 #define HOCKET__SCHEMA_ERRORS 8

@@ -382,18 +382,6 @@ static void two_threads(void **state)
     hocket__schema_free(s);
 }
 
-static void borrowed_tree(void **state)
-{
-    struct hocket__schema *s = NULL;
-    hocket_json *tree = parse("{\"type\":\"null\"}"), *v = parse("null");
-    assert_int_equal(hocket__schema_new_tree(&hocket__malloc, tree, NULL, &s, NULL), 0);
-    assert_int_equal(hocket__schema_validate(s, NULL, v, NULL, NULL), 0);
-    hocket__schema_free(s);
-    assert_int_equal(hocket__tree_type(tree), HOCKET__TREE_OBJECT);
-    hocket_json_free(tree);
-    hocket_json_free(v);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -413,7 +401,6 @@ int main(void)
         cmocka_unit_test(many_unevaluated),
         cmocka_unit_test(failing_allocations),
         cmocka_unit_test(two_threads),
-        cmocka_unit_test(borrowed_tree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,7 +98,9 @@ static inline char *message_of(const struct hocket__proto *proto, const char *an
     hocket__decoder_head(d, 200, true);
     assert_int_equal(hocket__decoder_feed(d, answer, strlen(answer), &err), 0);
     assert_int_equal(hocket__decoder_end(d, &err), 0);
-    assert_int_equal(hocket__reply_message(&reply, proto->name, &next, &b), 0);
+    assert_int_equal(
+        hocket__reply_place(&reply, proto->name, &next, &b, &(struct hocket__reply_places){ 0 }),
+        0);
     char *text = strdup(b.data);
     hocket__buf_deinit(&b);
     hocket__decoder_free(d);

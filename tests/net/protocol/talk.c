@@ -122,7 +122,8 @@ int talk_stream(struct talk *k, const char *const *events)
 void talk_keep(struct talk *k)
 {
     hocket__buf_reset(&k->out);
-    assert_int_equal(
-        hocket__reply_message(&k->reply, k->proto->name, &k->history.next_call, &k->out), 0);
+    assert_int_equal(hocket__reply_place(&k->reply, k->proto->name, &k->history.next_call, &k->out,
+                         &(struct hocket__reply_places){ 0 }),
+        0);
     talk_add(k, k->out.data);
 }

@@ -582,7 +582,8 @@ static void no_memory(struct test_alloc *t, void *ud)
     if (status == 0)
         status = hocket__decoder_end(d, &err);
     if (status == 0)
-        status = hocket__reply_message(&reply, "anthropic", &h.next_call, &b);
+        status = hocket__reply_place(
+            &reply, "anthropic", &h.next_call, &b, &(struct hocket__reply_places){ 0 });
     if (status == 0)
         status = hocket__history_add(&h, hocket__buf_str(&b), &err);
     for (int i = 0; status == 0 && i < 2; i++)

@@ -235,10 +235,3 @@ int hocket__reply_place(const struct hocket__reply *r, const char *protocol, uin
     hocket__jw_close(out, '}');
     return out->status;
 }
-
-int hocket__reply_message(
-    const struct hocket__reply *r, const char *protocol, uint64_t *next_id, struct hocket__buf *out)
-{
-    struct hocket__reply_places places;
-    return hocket__reply_place(r, protocol, next_id, out, &places);
-}

@@ -98,11 +98,6 @@ int hocket__reply_status(const struct hocket__reply *r);
 /* Appends the reply as the JSON object that `hocket decode` prints. */
 int hocket__reply_print(const struct hocket__reply *r, struct hocket__buf *out);
 
-/* Appends the assistant message in the neutral form of history.h. `protocol` tags the
- * replay value. Calls without an id get "call_<n>", n counted by *next_id. */
-int hocket__reply_message(const struct hocket__reply *r, const char *protocol, uint64_t *next_id,
-    struct hocket__buf *out);
-
 /* The first appends a successful reply as bytes (pack.c); the second reads them into a new reply: 0,
  * EPARSE for other bytes, ENOMEM, ELIMIT. */
 void hocket__reply_pack(const struct hocket__reply *r, struct hocket__buf *out);
@@ -116,7 +111,9 @@ struct hocket__span {
 struct hocket__reply_places {
     struct hocket__span text, reasoning, calls, replay;
 };
-/* The same, with the places for a caller that continues with them. */
+/* Appends the assistant message in the neutral form of history.h. `protocol` tags the
+ * replay value. Calls without an id get "call_<n>", n counted by *next_id. The places are
+ * for a caller that continues with them. */
 int hocket__reply_place(const struct hocket__reply *r, const char *protocol, uint64_t *next_id,
     struct hocket__buf *out, struct hocket__reply_places *places);
 

@@ -217,9 +217,6 @@ local function rule(self, verdict, text)
   table.insert(approve[verdict], text)
 end
 
---- Denies a tool of ours, also where somebody else would give it.
-function Translation:deny_own(name) rule(self, "deny", name) end
-
 --- A rule of ours for one use of a tool.
 function Translation:rule(verdict, text) rule(self, verdict, text) end
 
