@@ -121,7 +121,7 @@ const shows = {
   reassigned: (app, agent, record) => note(record, who(text(record.from)), h("b.attention-words", null, " has failed"), Array.isArray(record.path) && record.path.length > 1 ? [" after ", record.path.slice(0, -1).slice(0, 20).map((one) => [who(text(one)), " "])] : null, ", ", who(text(record.to)), ` goes on: ${text(record.error)}`),
   finding_reused: (app, agent, record) => note(record, "has what ", who(text(record.by)), " read, without a call: ", h("code", null, `${text(record.tool)} ${text(record.arguments)}`)),
   finding_left_out: (app, agent, record) => note(record, `does not get what was read (${text(record.reason)}): `, h("code", null, `${text(record.tool)} ${text(record.arguments)}`)),
-  handoff: (app, agent, record) => note(record, who(text(record.from)), " hands on to ", who(text(record.to)), " ", text(record.reason)),
+  handoff: (app, agent, record) => note(record, who(text(record.from)), " hands on to ", who(text(record.to)), record.reason ? `: ${text(record.reason)}` : ""),
   run_awaited: (app, agent, record) => note(record, "works in the pool ", h("b", null, text(record.pool)), ", as the run ", runLink(record.child)),
   run_returned: (app, agent, record) => note(record, "its run is ", h("b", { class: record.ended === "done" ? "" : "bad" }, text(record.ended)), ": ", runLink(record.child)),
   caller_awaited: (app, agent, record) => note(record, "asks its caller, the run ", runLink(record.caller)),

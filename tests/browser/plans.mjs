@@ -1,11 +1,9 @@
 // A plan on the page: a saved one that is offered as a draft and approved; on the board the tree of a split task, a blocker while it waits, a check that
 // failed and was mended, and the path of alternates. `run.sh plans "" DIR` writes pictures of them.
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
 import { Server } from "./support/server.mjs";
 import { ok, run, same, test } from "./support/check.mjs";
+import { enter, lines, look, picture } from "./support/run_page.mjs";
 
-const pictures = process.argv[3];
 const agent = (name, more = "", prompt = "") => `---\nname: ${name}\ndescription: Does what ${name} does\n${more}---\nYou are ${name}. ${prompt}\n`;
 
 const files = {
@@ -62,32 +60,6 @@ return function(request)
   return who .. " did it"
 end`,
 };
-
-async function enter({ browser, server }, options) {
-  const page = await browser.page(options);
-  await page.go(server.door);
-  await page.until(() => document.querySelector("main.runs"));
-  return page;
-}
-
-async function look(page, id, view = "") {
-  await page.eval((hash) => { location.hash = hash; }, `#/run/${id}${view ? "/" + view : ""}`);
-  await page.until((name) => document.querySelector("main.run.view-" + (name || "overview")) && globalThis.hocket.session?.records.length > 0, view);
-}
-
-async function picture(page, name) {
-  if (!pictures) return;
-  mkdirSync(pictures, { recursive: true });
-  await page.eval(() => new Promise((resolve) => setTimeout(resolve, 700)));
-  await page.picture(join(pictures, name + ".png"));
-}
-
-// Texts of elements, without lists inside of them.
-const lines = (page, selector) => page.eval((one) => [...document.querySelectorAll(one)].map((item) => {
-  const copy = item.cloneNode(true);
-  for (const inner of copy.querySelectorAll("ul, kbd")) inner.remove();
-  return copy.textContent.replace(/\s+/g, " ").trim();
-}), selector);
 
 test("a saved plan is a draft: its blocker waits, its parts stand below it, its check was mended, another one did the walls", async ({ browser, server }) => {
   const page = await enter({ browser, server }, { height: 1100 });

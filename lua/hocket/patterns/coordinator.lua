@@ -49,6 +49,8 @@ coordinator.SPLIT_DEPTH, coordinator.ask_about_parts, coordinator.announce_parts
 
 --- Attempts after a failed one, where nobody says otherwise.
 coordinator.RETRIES = 2
+--- Tasks that a board may have.
+local BOARD = 100000
 --- Specialists that work at once.
 local LIMIT = 3
 local BACKOFF = 0.5
@@ -422,6 +424,7 @@ local function check_options(options)
       error(("bad option '%s' (a whole number of at least %d expected, got %s)"):format(name, least, tostring(limit)), 3)
     end
   end
+  if (options.task_limit or 0) > BOARD then error(("bad option 'task_limit' (%d at most, got %d)"):format(BOARD, options.task_limit), 3) end
 end
 
 -- Of a plan that was saved: which calls were made.
@@ -440,7 +443,7 @@ local function new_state(value, options)
   local room = math.max(#(value.tasks or {}), options.task_limit or plan.TASK_LIMIT) * (1 + (options.max_replans or MAX_REPLANS))
   return {
     run = run, options = options, team = options.team, jobs = broker.shared(), channel = assignments.new(),
-    group = ("plan %d"):format(plans), board = options.board or board { limit = room }, task_of = {}, index_of = {},
+    group = ("plan %d"):format(plans), board = options.board or board { limit = math.min(room, BOARD) }, task_of = {}, index_of = {},
     replans = 0, max_replans = options.max_replans or MAX_REPLANS, max_stalls = options.max_stalls or MAX_STALLS,
     replan = options.replan, anew = ANEW, carry_parts = carry_parts, unblock = unblock, count_tasks = parts.count, specialists = options.specialists or names_of(options.team), reserved = {}, findings = options.findings or saved_findings(value),
   }

@@ -25,8 +25,8 @@ local plan = {}
 
 --- Tasks of one plan, where nobody says otherwise (`task_limit`).
 plan.TASK_LIMIT = 20
---- Tasks of any plan: the broker takes as many jobs at once.
-local MOST = 1000
+--- Tasks of any plan, whatever `task_limit` says: the broker takes as many jobs at once. Parts of tasks come beside them.
+plan.MOST = 1000
 
 --- Questions, where a server holds the planner to its schema.
 local QUESTIONS = 3
@@ -112,7 +112,7 @@ function plan.schema(specialists, limit, most, checks, explores)
     properties = json.object {
       { "type", { type = "string", enum = { "conversation", "task" } } }, { "response", { type = "string" } },
       { "clarification_needed", { type = "boolean" } }, { "questions", { type = "array", items = text, maxItems = most and QUESTIONS or nil } },
-      { "tasks", { type = "array", items = task, maxItems = limit } },
+      { "tasks", { type = "array", items = task, maxItems = limit and math.min(limit, plan.MOST) } },
       { "execution_mode", { type = "string", enum = { "parallel", "sequential" } } },
       { "on_failure", { type = "string", enum = { "skip", "continue", "abort", "replan" } } },
     },
@@ -245,7 +245,7 @@ local function check_outcome(task, team, say)
 end
 
 local function check_tasks(tasks, specialists, known, team)
-  if #tasks > MOST then return { ("a plan has %d tasks at most; this one has %d"):format(MOST, #tasks) } end
+  if #tasks > plan.MOST then return { ("a plan has %d tasks at most; this one has %d"):format(plan.MOST, #tasks) } end
   local wrong, ids, may = {}, {}, {}
   local function say(...) wrong[#wrong + 1] = (...):format(select(2, ...)) end
   for _, name in ipairs(specialists) do may[name] = true end

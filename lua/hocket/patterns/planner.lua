@@ -87,7 +87,7 @@ local function say(self, text)
   return orchestrate.call(self.planner, text, {
     trigger = "plan", material = self.findings and material or nil, history = self.history, allowed = not self.findings and {} or nil, model = self.options.model,
     findings = self.findings, only_reads = self.findings ~= nil,
-    schema = self.schema_text, schema_name = "plan", variables = { specialists = describe(self) .. more, task_limit = bound_of(self) and self.task_limit or nil },
+    schema = self.schema_text, schema_name = "plan", variables = { specialists = describe(self) .. more, task_limit = bound_of(self) and math.min(self.task_limit, plan.MOST) or nil },
   })
 end
 

@@ -9,7 +9,7 @@ hocket.broker() -- its dispatcher lives as long as the host
 local answers, asked = {}, 0
 local served = assert(hocket.sim.serve { reply = function(request)
   asked = asked + 1
-  if request.system:find "You plan" then return request.last.text:find "Plan it anew" and "no plan" or '{"type":"task","tasks":[{"id":"new","specialist":"mason","description":"A new wall"}]}' end
+  if request.system:find "You plan" then return request.last.text:find "wants the plan changed" and "no plan" or '{"type":"task","tasks":[{"id":"new","specialist":"mason","description":"A new wall"}]}' end
   return answers[request.last.text:find "its check failed" and "mended" or "first"]
 end })
 hocket.provider("plans", { protocol = "openai_chat", base = served.base })

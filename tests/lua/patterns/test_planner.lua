@@ -340,6 +340,14 @@ t.test("a plan has as many tasks as its limit says", function()
   t.equal(seen[1].raw.response_format.json_schema.schema.properties.tasks.maxItems, 25)
 end)
 
+t.test("a limit above 1,000 is told as the 1,000 that a plan may have", function()
+  local defs = s.team { planner = { description = "Plans", prompt = "At most {{task_limit}} tasks. {{specialists}}", task_limit = 3000 }, web = { description = "Searches" } }
+  local seen = play { plan(task("a", "web")) }
+  run { request = "Go", team = defs }
+  t.has(seen[1].system, "At most 1000 tasks.")
+  t.equal(seen[1].raw.response_format.json_schema.schema.properties.tasks.maxItems, 1000)
+end)
+
 t.test("texts of a plan have a bound that llama.cpp can count, and in runs of earlier editions the one that they had", function()
   local editions = { { 4, 1000, 3 }, { 3, nil, 3 }, { 2 } } -- what edition 3 had was left out on its way
   for _, case in ipairs(editions) do

@@ -86,6 +86,41 @@ t.test("the limit of tasks binds, and the model may do with fewer", function()
   t.has(asked.lead[2].last.text, "the plan would have 4 tasks, and 2 is the limit")
 end)
 
+t.test("limits above 1,000: the given plan has 1,000 tasks at most, its parts as many as the limit says, and what was done is kept", function()
+  local tasks = { { id = "house", specialist = "lead", description = "Build a house" }, { id = "barn", specialist = "lead", description = "Build a barn", depends_on = { "house" } } }
+  for i = 3, 1000 do tasks[i] = { id = "t" .. i, specialist = "mason", description = "Do it" } end
+  local asked = p.play { mason = "did it", lead = function(request)
+    local id = request.tools.split_task.parameters.properties.id.enum[1]
+    if id == "barn" and request.turn > 1 then return "FAILED: it is too large" end
+    return split(id, { part "a", part "b" })
+  end }
+  local team = p.agents(defs)
+  local function plan(more)
+    local opts = { team = team, backoff = 0, retries = 0, limit = 50 }
+    for name, value in pairs(more) do opts[name] = value end
+    return hocket.patterns.coordinator.run({ type = "task", tasks = tasks }, opts)
+  end
+  local _, reply, err = s.run(function() return plan { task_limit = 1003 } end)
+  t.equal(reply and reply.finish or err.message, "partial")
+  t.has(asked.lead[3].last.text, "the plan would have 1004 tasks, and 1003 is the limit")
+  local done = 0
+  for _, one in ipairs(reply.tasks) do
+    done = done + (one.status == "completed" and 1 or 0)
+    if one.status ~= "completed" then t.equal(one.id, "barn") end
+  end
+  t.equal(done, 1001)
+  t.has(reply.text, "it is too large")
+  tasks[1001] = { id = "t1001", specialist = "mason", description = "Do it" }
+  _, reply, err = s.run(function() return plan { task_limit = 3000 } end)
+  t.equal(reply, nil)
+  t.has(err, "a plan has 1000 tasks at most; this one has 1001")
+  _, reply, err = s.run(function() return plan { task_limit = 100001 } end)
+  t.has(err, "bad option 'task_limit' (100000 at most, got 100001)")
+  tasks = { { id = "a", specialist = "mason", description = "Do it" } }
+  _, reply = s.run(function() return plan { task_limit = 100000 } end)
+  t.equal(reply.text, "did it")
+end)
+
 t.test("parts that are no plan are told to the model: a circle, the same id twice, nobody's", function()
   local asked = p.play { lead = function(request)
     if request.turn == 1 then return split("house", { part("a", "mason", { depends_on = { "b" } }), part("b", "mason", { depends_on = { "a" } }) }) end

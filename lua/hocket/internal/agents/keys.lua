@@ -190,7 +190,7 @@ local groups = {
     { name = "input", kind = kinds.schema, doc = "JSON Schema of the request" },
     { name = "output", kind = kinds.schema, doc = "JSON Schema of the answer" },
     { name = "document", kind = kinds.document, doc = "the dimensions of a facilitator's document" },
-    { name = "task_limit", kind = kinds.integer(1), default_text = "20", doc = "the most tasks on a facilitator's board, or in a planner's plan" },
+    { name = "task_limit", kind = kinds.integer(1, 100000), default_text = "20", doc = "the most tasks on a facilitator's board, or in a planner's plan" },
   },
   { title = "Patterns",
     { name = "handoff", kind = later(handoff_key), doc = "the next agent, which gets this answer and gives the final one; from a list the model chooses one, or answers itself" },
