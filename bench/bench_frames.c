@@ -35,7 +35,7 @@ struct state {
     double wall[MAX_PUMPS], cpu[MAX_PUMPS]; /* with all streams under way */
     int pumps;
     int others; /* before and after */
-    double longest_other;
+    double first, longest_other;
     uint64_t events, deltas, streamed;
     int done, status, saved, reloads;
     char text[512];
@@ -142,7 +142,7 @@ static void frames(hocket_host *h, struct state *s)
             s->cpu[s->pumps] = cpu;
             s->wall[s->pumps++] = wall;
         } else {
-            s->others++;
+            s->first = s->others++ == 0 ? cpu : s->first;
             s->longest_other = cpu > s->longest_other ? cpu : s->longest_other;
         }
         if (dir[0] && now_us(CLOCK_MONOTONIC) - saved > 1e6) {
@@ -197,6 +197,7 @@ static bool report(struct state *s, bool threaded, bool agents)
     row("streams", streams, 0, "");
     if (dir[0])
         row("reloads meanwhile", s->reloads, 0, "");
+    missed |= row("the first pump, CPU time", s->first / 1000, judged ? 2 : 0, "ms");
     row("frames before and after", s->others, 0, "");
     row("the longest of those, CPU time", s->longest_other / 1000, 0, "ms");
     if (agents)
@@ -263,6 +264,7 @@ int main(int argc, char **argv)
     o.thread = threaded;
     o.getenv_cb = bench_mock_variable;
     if (fd < 0 || write(fd, text, (size_t) n) != n || hocket_open(&o, &h, &e) < 0
+        || hocket_prepare(h, &e) < 0
         || hocket_run_start(h, &spec, NULL, on_event, on_done, &s, &e) < 0)
         return 2;
     close(fd);

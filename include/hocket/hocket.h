@@ -231,6 +231,11 @@ typedef struct hocket_host hocket_host;
 HOCKET_API int hocket_open(
     const struct hocket_options *options, hocket_host **out, struct hocket_error *err);
 
+/* Does what the first run would have to do: reads hocket's scripts, and loads libcurl. Some 15 ms of CPU, once: for a loading
+ * screen, so that no pump has to do it. (With the option `thread` hocket_open has read the scripts already.)
+ * Fails with EUNSUPPORTED (there is no libcurl: hosts without models work), ENOMEM, ECALLBACK. */
+HOCKET_API int hocket_prepare(hocket_host *host, struct hocket_error *err);
+
 /* Replaces the host's policies. New restrictions bind all runs at once; what they additionally allow holds for runs that begin
  * later. If one cannot be read (EINVAL), the former policies stay. Also fails with ENOMEM, ECALLBACK. */
 HOCKET_API int hocket_set_policies(hocket_host *host, const struct hocket_policy *policies,

@@ -28,6 +28,13 @@ local function milliseconds(value, otherwise, where)
   return math.min(value, 1e9)
 end
 
+--- Does what the first run would have to do: reads hocket's scripts, and loads libcurl. Some 15 ms of CPU, once; for a loading screen.
+---@return boolean? ok
+---@return hocket.Error? err `unsupported`: there is no libcurl. Runs without models work.
+function host:prepare()
+  return core.prepare()
+end
+
 --- Does what is possible now, for at most about this time, without blocking. Not allowed inside a run, or if the event loop belongs
 --- to the program.
 ---@param budget? number Milliseconds (1).

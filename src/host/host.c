@@ -16,6 +16,7 @@
 #include "host/sized.h"
 #include "host/state.h"
 #include "host/tools/tools.h"
+#include "net/curl.h"
 
 /* What cannot be a size is left for hocket_open, which has words for it. */
 void hocket_options_init(struct hocket_options *o, size_t size)
@@ -203,14 +204,20 @@ static int prepare_protected(lua_State *L)
  * has now and not in the first one. */
 static int prepare(struct hocket_host *h, struct hocket_error *err)
 {
-    if (!lua_checkstack(h->L, 4))
-        return hocket__error_nomem(err);
-    lua_pushcfunction(h->L, prepare_protected);
-    if (lua_pcall(h->L, 0, 0, 0) == LUA_OK)
-        return 0;
-    hocket__to_error(h->L, -1, err);
-    lua_pop(h->L, 1);
-    return err->status;
+    return hocket__pcall(h->L, prepare_protected, NULL, err);
+}
+
+int hocket_prepare(hocket_host *h, struct hocket_error *err)
+{
+    if (!h)
+        return hocket__error(err, HOCKET_EINVAL, "hocket_prepare needs a host");
+    struct hocket_error why = { .status = HOCKET_EUNSUPPORTED };
+    int rc = hocket__host_may_enter(h, err);
+    if (rc < 0 || (rc = prepare(h, err)) < 0 || hocket__curl_load(&why))
+        return rc;
+    if (err)
+        *err = why;
+    return why.status;
 }
 
 /* What a request has in small blocks comes and goes as fast as Lua's objects, and from the same slabs;

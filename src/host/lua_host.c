@@ -349,6 +349,15 @@ static int answer(lua_State *L, int rc)
 }
 
 /* pump(microseconds) -> whether work is left */
+static int l_prepare(lua_State *L)
+{
+    struct hocket_error err;
+    if (hocket_prepare(check_host(L), &err) < 0)
+        return hocket__fail(L, &err);
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
 static int l_pump(lua_State *L)
 {
     struct hocket__runtime *rt =
@@ -444,6 +453,7 @@ static const luaL_Reg functions[] = {
     { "delta", l_delta },
     { "told", l_told },
     { "start", run_start },
+    { "prepare", l_prepare },
     { "pump", l_pump },
     { "wait", l_wait },
     { "fd", l_fd },

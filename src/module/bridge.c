@@ -101,6 +101,15 @@ static int l_open(lua_State *L)
     return 1;
 }
 
+static int l_prepare(lua_State *L)
+{
+    struct hocket_error e;
+    if (bridge_hocket->prepare(bridge_check(L)->host, &e) < 0)
+        return bridge_fail_with(L, &e);
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
 /* ---- Turning -------------------------------------------------------------------------------- */
 
 /* Misuse raises: a loop that does not look at a return value would spin over it. */
@@ -176,6 +185,7 @@ static const luaL_Reg functions[] = {
     { "load_dir", bridge_load_dir },
     { "next", bridge_next },
     { "open", l_open },
+    { "prepare", l_prepare },
     { "pump", l_pump },
     { "reply", bridge_reply },
     { "restore", bridge_restore },

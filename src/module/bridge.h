@@ -29,6 +29,7 @@
     X(offer)                                                                                       \
     X(open)                                                                                        \
     X(options_init)                                                                                \
+    X(prepare)                                                                                     \
     X(pump)                                                                                        \
     X(run_answer)                                                                                  \
     X(run_cancel)                                                                                  \

@@ -240,6 +240,13 @@ local function deliver(self, work_left)
   return work_left
 end
 
+--- Does what the first run would have to do: reads hocket's scripts, and loads libcurl. Some 15 ms, for a loading screen.
+---@return boolean? ok
+---@return table? err
+function Host:prepare()
+  return core.prepare(self.handle)
+end
+
 --- Does what can be done now, for about so many milliseconds at most (1), without blocking, and calls what is due.
 ---@return boolean work_left
 function Host:pump(budget)

@@ -566,6 +566,51 @@ static void count_turn(uv_check_t *check)
 
 /* A hundred fibers that are ready at once, and busy for a millisecond each, take many turns of the
  * loop: its sockets and timers do not wait for the last of them. */
+static size_t lua_bytes(hocket_host *h)
+{
+    struct hocket_host_stats s = { .size = sizeof(s) };
+    hocket_stats(h, &s);
+    return s.lua_bytes;
+}
+
+static bool has_curl(void)
+{
+    char line[512];
+    bool found = false;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && !found && fgets(line, sizeof(line), maps))
+        found = strstr(line, "/libcurl") != NULL;
+    if (maps)
+        fclose(maps);
+    return found || !maps;
+}
+
+/* What the first run would read is there, once, and no pump reads it. */
+static void test_prepare(void **state)
+{
+    (void) state;
+    struct seen s = { 0 };
+    struct hocket_error e;
+    struct hocket_options o;
+    struct hocket_run_spec spec = { .size = sizeof(spec), .target = script("return 'done'") };
+    hocket_options_init(&o, sizeof(o));
+    hocket_host *h = open_host(NULL, &o);
+    size_t opened = lua_bytes(h);
+    assert_int_equal(hocket_prepare(NULL, &e), HOCKET_EINVAL);
+    assert_int_equal(hocket_prepare(h, &e), 0);
+    size_t prepared = lua_bytes(h);
+    assert_true(prepared > opened + 500000);
+    assert_true(HOCKET_STATIC || has_curl());
+    assert_int_equal(hocket_prepare(h, &e), 0);
+    assert_true(lua_bytes(h) < prepared + 10000);
+    assert_int_equal(hocket_run_start(h, &spec, NULL, on_event, on_done, &s, &e), 0);
+    while (hocket_pump(h, 1000) > 0) {
+    }
+    assert_string_equal(s.text, "done");
+    assert_true(lua_bytes(h) < prepared + 200000);
+    hocket_close(h, NULL, NULL);
+}
+
 static void test_turns(void **state)
 {
     (void) state;
@@ -757,6 +802,7 @@ int main(void)
         cmocka_unit_test_teardown(test_close_in_flight, drop_script),
         cmocka_unit_test_teardown(test_foreign_poll, drop_script),
         cmocka_unit_test_teardown(test_foreign_loop, drop_script),
+        cmocka_unit_test_teardown(test_prepare, drop_script),
         cmocka_unit_test_teardown(test_turns, drop_script),
         cmocka_unit_test_teardown(test_foreign_state, drop_script),
         cmocka_unit_test_teardown(test_close_from_inside, drop_script),

@@ -4,7 +4,7 @@ return {
   hocket = { agent = "function", host = "table", json = "table", run = "function", open = "function", start = "function", tool = "callable", version = "function" },
   json = { array = "function", decode = "function", encode = "function" }, -- and null
   host = {
-    "agent", "close", "fd", "hook", "load", "load_dir", "offer", "pump", "remove_hook", "remove_tool", "restore", "run", "save", "start", "stats", "timeout", "tool", "wait", "withdraw",
+    "agent", "close", "fd", "hook", "load", "load_dir", "offer", "prepare", "pump", "remove_hook", "remove_tool", "restore", "run", "save", "start", "stats", "timeout", "tool", "wait", "withdraw",
   },
   run = {
     "answer", "await", "cancel", "change", "done", "events", "interrupt", "result", "save", "say", "signal", "stop", "tree", "wait",

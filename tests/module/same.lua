@@ -52,6 +52,7 @@ test("has the names", function()
   for name, kind in pairs(interface.json) do assert(is(kind, hocket.json[name]), "hocket.json." .. name) end
   compare("host", host, interface.host, interface.within.host)
   compare("run", server, interface.run)
+  assert(host:prepare() and host:prepare()) -- once more is nothing
   local stats = host:stats()
   for _, name in ipairs(interface.stats) do assert(type(stats[name]) == "number", name) end
   assert(hocket.version():find "^%d+%.%d+%.%d+$")
@@ -353,7 +354,7 @@ test("closes, and is closed then", function()
     assert(run:tree() == nil and type(run:events()) == "table")
   end
   for _, use in ipairs {
-    function() host:pump(1) end, function() host:wait(1) end, function() host:load("x.lua", "") end, function() host:stats() end,
+    function() host:pump(1) end, function() host:wait(1) end, function() host:prepare() end, function() host:load("x.lua", "") end, function() host:stats() end,
     function() hocket.start(npc, "x") end, function() hocket.agent { name = "x", prompt = "x" } end,
   } do
     local ok, err = pcall(use)
