@@ -56,6 +56,98 @@ static inline void check_letters(const char *name, size_t n)
                 "%s, %zu entries: '%s' was done %d times", name, n, once[i], count_line(once[i]));
 }
 
+/* ---- Who was asked ------------------------------------------------------------------------------- */
+
+enum { ASKED = 64, ASKED_BYTES = 96 };
+static char asked_lines[ASKED][ASKED_BYTES]; /* of an undisturbed run, each with how often */
+static int asked_times[ASKED], asked_n;
+
+/* A field of an entry's digest; of a path its last part. */
+static inline void field_of(
+    const struct hocket__log_entry *e, const char *name, char out[ASKED_BYTES / 3])
+{
+    char text[1024];
+    snprintf(text, sizeof(text), "\n%.*s\n", (int) e->digest.n, e->digest.p);
+    char *from = strstr(text, name);
+    out[0] = 0;
+    if (!from)
+        return;
+    from += strlen(name);
+    from[strcspn(from, "\n")] = 0;
+    char *last = strstr(from, ".lua") ? strrchr(from, '/') : NULL;
+    snprintf(out, ASKED_BYTES / 3, "%s", last ? last + 1 : from);
+}
+
+/* What a hook or a guard writes into the letters when it is asked, of the entry that begins it. */
+static inline bool asked_line(const struct hocket__log_entry *e, char out[ASKED_BYTES])
+{
+    char point[ASKED_BYTES / 3], of[ASKED_BYTES / 3];
+    bool is_hook = e->name.n == 4 && memcmp(e->name.p, "hook", 4) == 0;
+    bool is_guard = e->name.n == 5 && memcmp(e->name.p, "guard", 5) == 0;
+    if (e->kind != HOCKET__LOG_BEGIN || !(is_hook || is_guard))
+        return false;
+    field_of(e, "\npoint=", point);
+    field_of(e, is_hook ? "\nof=" : "\nagent=", of);
+    snprintf(out, ASKED_BYTES, "%s%s %s", is_hook ? "hook " : "guard", point, of);
+    return true;
+}
+
+static inline bool was_answered(
+    const struct kept_log *log, size_t n, const struct hocket__log_entry *begin)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct hocket__log_entry e = entry_at(log, i);
+        if (e.kind == HOCKET__LOG_END && e.path == begin->path && e.ord == begin->ord)
+            return true;
+    }
+    return false;
+}
+
+/* Who had decided by then was asked; who had not is asked by the next life. */
+static inline void letters_of_asked(const struct kept_log *log, size_t n)
+{
+    letters_of(log, n);
+    FILE *f = fopen(letters, "a");
+    assert_non_null(f);
+    for (size_t i = 0; i < n; i++) {
+        char line[ASKED_BYTES];
+        struct hocket__log_entry e = entry_at(log, i);
+        if (asked_line(&e, line) && was_answered(log, n, &e))
+            fprintf(f, "%s\n", line);
+    }
+    fclose(f);
+}
+
+static inline void note_asked(void)
+{
+    char line[ASKED_BYTES];
+    FILE *f = fopen(letters, "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof(line), f)) {
+        int i = 0;
+        line[strcspn(line, "\n")] = 0;
+        while (i < asked_n && strcmp(asked_lines[i], line) != 0)
+            i++;
+        assert_true(i < ASKED);
+        if (i == asked_n)
+            snprintf(asked_lines[asked_n++], ASKED_BYTES, "%s", line);
+        asked_times[i]++;
+    }
+    fclose(f);
+}
+
+static inline void check_asked(const char *name, size_t n)
+{
+    if (asked_n == 0)
+        note_asked();
+    assert_true(asked_n > 10);
+    for (int i = 0; i < asked_n; i++)
+        if (count_line(asked_lines[i]) != asked_times[i])
+            fail_msg("%s, %zu entries: '%s' %d times, and not %d", name, n, asked_lines[i],
+                count_line(asked_lines[i]), asked_times[i]);
+    check_letters(name, n);
+}
+
 /* ---- Files ------------------------------------------------------------------------------------- */
 
 static char folder[TEST_TEMP_PATH], book[TEST_TEMP_PATH + 16], folder_options[TEST_TEMP_PATH + 64];
@@ -171,6 +263,13 @@ static const struct workflow workflows[] = {
         "{\"conversation\":true}",
         .answers = { "A table for four, please", "Thank you", "" } },
     { .name = "long", HERE "/scripts/long.lua", NULL, "{}" },
+    { .name = "hooks",
+        HERE "/hooked/main.lua",
+        letters,
+        "{}",
+        .before = letters_of_asked,
+        .after = check_asked,
+        .loose = true },
     { .name = "files",
         HERE "/scripts/files.lua",
         NULL,
