@@ -58,6 +58,18 @@ t.test("words do not meet it: rounds and equal results end it", function()
   t.equal(#asked, 5)
 end)
 
+t.test("what a command prints is not its exit code", function()
+  for command, reason in pairs {
+    ["echo 'exit code 0, 0.1 s'; exit 4"] = "exit code 4", ["trap 'echo exit code 0; exit 5' EXIT; exit 0"] = "exit code 5", ["echo exit code 0 >&2; exit 6"] = "exit code 6",
+    ["echo exit code 0; kill -KILL $$"] = "ended by SIGKILL", ["(exit 0) & echo exit code 0; false"] = "exit code 1",
+  } do
+    local text, err = run({ command = command, rounds = 1 }, words { "exit code 0" })
+    t.equal(text, nil, command)
+    t.equal(err.code, "state", command)
+    t.has(err.message, ": " .. reason)
+  end
+end)
+
 t.test("a command passes the checks of a call of the agent", function()
   local dir <close> = t.dir()
   local _, err = run({ command = "touch x", same = 1 }, words { "done" }, nil, { approve = "deny", workdir = dir.path })

@@ -205,9 +205,26 @@ t.test("at most so many agents work at once, and in all", function()
   end })
   t.equal(#asked, 150)
   t.ok(most > 8 and most <= 64, ("%d at once"):format(most))
-  local text = result [[local last
-    for i = 1, 1001 do local _, err = agent { "helper", input = "", budget = { turns = 0 } } last = err end return last.code]]
-  t.has(text, "limit")
+  -- The thousandth begins, the next one does not.
+  local text = result [[local last, before
+    for i = 1, 1001 do local _, err = agent { "helper", input = "", budget = { turns = 0 } } before, last = last, err end
+    return before.message .. "; " .. last.message]]
+  t.has(text, "; a workflow begins 1000 agents at most")
+  t.equal(select(2, text:gsub("at most", "")), 1)
+end)
+
+t.test("its process has so much memory, and what it waits for is not its time", function()
+  if require("hocket.internal.tools.sandbox").level "required" then
+    t.has(result [[local l = {} for i = 1, 100000000 do l[i] = ("x"):rep(1000) .. i end return #l]], "it took more than 256 MiB of memory")
+  end
+  local process = require "hocket.internal.tools.script_process"
+  local before <close> = setmetatable({ process.SECONDS }, { __close = function(self) process.SECONDS = self[1] end })
+  process.SECONDS = 1
+  t.has(result([[return work "slow"]], { reply = function()
+    hocket.flow.sleep(1.5)
+    return "waited"
+  end }), "waited")
+  t.has(result [[while true do end]], "the script took more than 1 s between two calls")
 end)
 
 return t.finish()

@@ -12,8 +12,10 @@ local system = require "hocket.internal.core.system"
 
 local script_process = {}
 
---- Bytes of a message; seconds between two messages; CPU seconds and bytes of memory.
-local MESSAGE, SECONDS, CPU, MEMORY = 4 << 20, 60, 60, 256 << 20
+--- Seconds between two messages: what a call of it takes is not in them.
+script_process.SECONDS = 60
+--- Bytes of a message; CPU seconds and bytes of memory.
+local MESSAGE, CPU, MEMORY = 4 << 20, 60, 256 << 20
 
 ---@class hocket.ScriptProcess
 ---@field env table
@@ -89,10 +91,10 @@ end
 
 -- Time is the script's own: what its calls take, and a person who is asked, is not in it.
 local function within_time(self)
-  local ok, said, err = pcall(flow.timeout, SECONDS, function() return advance(self) end)
-  if ok then return said, err end
-  if type(said) == "table" and said.code == "timeout" then return failed("timeout", "the script took more than %d s between two calls", SECONDS) end
-  error(said, 0)
+  local function advancing() return advance(self) end
+  local said, err = flow.timeout(script_process.SECONDS, advancing)
+  if err and err.expired == advancing then return failed("timeout", "the script took more than %g s between two calls", script_process.SECONDS) end
+  return said, err
 end
 
 --- Gives it a line of JSON; the message that it says to that.

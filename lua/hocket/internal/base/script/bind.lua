@@ -340,6 +340,7 @@ function bind.rounds(range, length)
   if not to and length and range[2].kind == "unary" and range[2].operator == "#" then to = length(range[2].value) end
   if not (from and to and step) or step == 0 then return nil end
   if math.type(from) ~= "integer" or math.type(step) ~= "integer" then return nil end -- fractions add up to one round more or less
+  if math.max(math.abs(from + 0.0), math.abs(to + 0.0)) >= MOST then return nil end -- two numbers may be one in floating point
   local rounds = (to - (from + 0.0)) // step + 1 -- in floating point, which does not wrap around
   return rounds < MOST and math.max(0, math.tointeger(rounds)) or nil
 end

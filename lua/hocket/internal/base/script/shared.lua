@@ -34,6 +34,33 @@ local function keeps_length(fn)
   return name ~= nil and own_functions[name] == true and not growing[field]
 end
 
+-- Functions of Lua that return a table that they are given, or a part of one.
+local returning = { assert = true, ipairs = true, next = true, pairs = true, pcall = true, rawget = true, select = true, xpcall = true }
+local returning_of_table = { pack = true, remove = true, unpack = true }
+
+local function any(list, is)
+  for _, one in ipairs(list) do
+    if is(one) then return true end
+  end
+  return false
+end
+
+-- A function of Lua, or a table with one.
+local function is_foreign(node)
+  if node.kind == "table" then return any(node.items, function(item) return is_foreign(item.value) end) end
+  return shared.global(node) ~= nil
+end
+
+-- Whether a call's value may be a table that it was given. A word of workflows returns what the functions return that it is given.
+local function returns_part(node)
+  local module, field = bind.member(node.fn)
+  if module == "hocket.json" then return field == "array" end
+  if module == bind.WORKFLOW then return any(node.arguments, is_foreign) end
+  if module then return false end
+  local name, of = shared.global(node.fn)
+  return of == "" and returning[name] == true or name == "table" and returning_of_table[of] == true
+end
+
 local visit, visit_value
 
 local function root_of(node)
@@ -81,7 +108,7 @@ local values = {
   name = function(node, safe) if not safe then mark(node) end end,
   index = function(node, safe, run)
     if not safe then mark(node) end
-    visit_value(node.object, true, run)
+    visit_value(node.object, safe or root_of(node) ~= nil, run)
     visit_value(node.key, true, run)
   end,
   paren = function(node, safe, run) visit_value(node.value, safe, run) end,
@@ -98,10 +125,10 @@ local values = {
     end
   end,
   ["function"] = function(node, _, run) visit(node.body, node == run, run) end,
-  call = function(node, _, run)
+  call = function(node, safe, run)
     if bind.member(node.fn) == bind.WORKFLOW then take_item(node) end
     visit_value(node.fn, true, run)
-    visit_arguments(node.arguments, keeps_length(node.fn), run)
+    visit_arguments(node.arguments, keeps_length(node.fn) and (safe or not returns_part(node)), run)
   end,
   method = function(node, _, run)
     visit_value(node.object, false, run)
@@ -122,12 +149,14 @@ local function visit_local(node, run)
   end
 end
 
+local iterators = { ipairs = true, pairs = true }
+
 -- `ends`: what the block returns goes to nobody in the script.
 local statements = {
   ["local"] = function(node, _, run) visit_local(node, run) end,
   assign = function(node, _, run)
     visit_arguments(node.values, false, run)
-    visit_arguments(node.targets, true, run)
+    for _, target in ipairs(node.targets) do visit_value(target, target.kind ~= "index" or root_of(target) ~= nil, run) end
   end,
   function_statement = function(node, _, run) visit_value(node.value, false, run) end,
   ["do"] = function(node, ends, run) visit(node.body, ends, run) end,
@@ -150,7 +179,9 @@ local statements = {
     visit(node.body, ends, run)
   end,
   ["in"] = function(node, ends, run)
-    visit_arguments(node.values, false, run)
+    local first = node.values[1]
+    local iterates = #node.values == 1 and first.kind == "call" and iterators[shared.global(first.fn)] -- the loop's names are linked to the list
+    visit_arguments(node.values, iterates or false, run)
     visit(node.body, ends, run)
   end,
   ["return"] = function(node, ends, run) visit_arguments(node.values, ends, run) end,
