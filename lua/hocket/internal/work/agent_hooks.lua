@@ -45,16 +45,7 @@ end
 
 -- What it is asked now; or nil and what is wrong.
 local function input_of(step, said)
-  local given = said.arguments
-  for name in pairs(given or {}) do
-    if name ~= "input" then return nil, ("arguments: there is no '%s' (input)"):format(tostring(name)) end
-  end
-  local input = given and given.input or step.input
-  if type(input) ~= "string" then return nil, "arguments: input: a text is expected" end
-  local fits, why = true, nil
-  if given and step.def.input then fits, why = contract.check_input(step.def, input) end
-  if not fits then return nil, why.message end
-  return said.context and ("%s\n\n%s"):format(input, said.context) or input
+  return hooks_of_runs.input_of(said, step.input, step.def.input and function(input) return contract.check_input(step.def, input) end)
 end
 
 -- An error as hooks see it. What ends the run is none of theirs.

@@ -218,6 +218,28 @@ local function is_before(point)
   return point:sub(1, 7) == "before_"
 end
 
+--- The input of a run or an agent as its hooks leave it: with their `arguments` and `context`.
+---@param said hocket.HookDecision
+---@param input? string
+---@param fits? fun(input: string): any, hocket.Error? Of one that a hook gives.
+---@return string? input
+---@return string? wrong
+function hooks.input_of(said, input, fits)
+  local given = said.arguments
+  for name in pairs(given or {}) do
+    if name ~= "input" then return nil, ("arguments: there is no '%s' (input)"):format(tostring(name)) end
+  end
+  if given and given.input ~= nil then
+    input = given.input
+    if type(input) ~= "string" then return nil, "arguments: input: a text is expected" end
+    local ok, why = true, nil
+    if fits then ok, why = fits(input) end
+    if not ok then return nil, why.message end
+  end
+  if said.context then input = input and ("%s\n\n%s"):format(input, said.context) or said.context end
+  return input
+end
+
 -- As texts: so the order of members is the same in every replay.
 local function as_json(value)
   return next(value) == nil and "{}" or json.encode(value)

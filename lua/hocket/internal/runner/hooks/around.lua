@@ -9,16 +9,6 @@ local function denied(why)
   return nil, system.error { code = "denied", message = "the run was denied by a hook: " .. why }
 end
 
-local function input_of(input, said)
-  local given = said.arguments
-  for name in pairs(given or {}) do
-    if name ~= "input" then return nil, ("arguments: there is no '%s' (input)"):format(tostring(name)) end
-  end
-  if given then input = given.input end
-  if input ~= nil and type(input) ~= "string" then return nil, "arguments: input: a text is expected" end
-  return said.context and (input and ("%s\n\n%s"):format(input, said.context) or said.context) or input or false
-end
-
 -- The answer as the hooks behind the run leave it.
 local function after(run, hooks, about, reply, err)
   about.result, about.error = reply and reply.text, not reply and err and { code = err.code, message = err.message } or nil
@@ -51,9 +41,9 @@ function run_hooks.around(run, input, work, hooks)
   if said and said.deny then return denied(said.deny) end
   if said and said.answer ~= nil then return { text = said.answer, finish = "stop", calls = {}, usage = {} } end
   if said and type(input) ~= "table" then
-    local now, wrong = input_of(input, said)
-    if now == nil then return denied(wrong) end
-    input = now or nil
+    local wrong
+    input, wrong = hooks_of_runs.input_of(said, input)
+    if wrong then return denied(wrong) end
   end
   run.held = hold(run, hooks, name)
   local reply, err, raised = hooks_of_runs.attempt(work, input)
