@@ -157,6 +157,13 @@ for file in $(grep -rlE '^ *# *(if|ifdef|ifndef|elif).*(__linux__|__APPLE__|_WIN
     *) complain "$file asks for the system, which belongs to src/os" ;;
     esac
 done
+# Whether a path is absolute says fs.is_absolute, which knows drives. Time zones and local sockets are POSIX's.
+for file in $(grep -rlE ':sub\(1, ?1\) [=~]= "/"|(path|dir|name|file):(find|match)[ (]*"\^/"' lua); do
+    case $file in
+    */base/timezone.lua | */base/socket_path.lua) ;;
+    *) complain "$file looks for a slash at the beginning of a path: fs.is_absolute" ;;
+    esac
+done
 for file in $(grep -rlE '\b(lua_resume|lua_yieldk?)\(' src); do
     [ "$file" = src/bind/fiber/await.c ] || complain "$file resumes or yields Lua, which belongs to src/bind/fiber/await.c"
 done

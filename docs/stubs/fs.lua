@@ -45,4 +45,9 @@ function fs.list(path) end
 ---@return string?
 function fs.real(path) end
 
+--- Whether a path begins at the top: with "/", on Windows also with a drive and a slash ("C:/") or a share ("//server/share").
+---@param path string
+---@return boolean
+function fs.is_absolute(path) end
+
 return fs

@@ -269,5 +269,7 @@ int hocket__open_socket(lua_State *L)
     lua_pop(L, 2);
     lua_newtable(L);
     hocket__setfuncs(L, functions);
+    if (HOCKET__SOCKETS_ABSENT)
+        hocket__set_cstr(L, "absent", HOCKET__SOCKETS_ABSENT);
     return 1;
 }

@@ -40,6 +40,7 @@ struct hocket_host {
     bool complained; /* of calls inside of a callback */
     enum hocket__host_life life;
     bool said_work; /* the last pump or wait did so */
+    bool turned;    /* the loop, once: what watches it knows the first handles from then on */
     int open_handles;
     struct hocket__list runs;
     struct hocket__list due;  /* runs that have something to tell */

@@ -100,6 +100,7 @@ static void turn(struct hocket_host *h)
         hocket__fibers_drain(h->rt);
         return;
     }
+    h->turned = true;
     uv_run(h->loop, UV_RUN_NOWAIT);
     hocket__host_on_turned(h);
 }
@@ -175,6 +176,7 @@ int hocket_wait(hocket_host *h, int timeout_ms)
     if (timeout_ms >= 0)
         uv_timer_start(&h->wait_timer, on_wait_over, (uint64_t) timeout_ms, 0);
     rest_collector(h);
+    h->turned = true;
     uv_run(h->loop, UV_RUN_ONCE);
     uv_timer_stop(&h->wait_timer);
     hocket__host_on_turned(h);
@@ -268,7 +270,8 @@ int hocket_backend_timeout(hocket_host *h)
         return -1;
     /* On the embedder's loop the handle is without reference as a rule; it is left as it was. */
     bool was = uv_has_ref((uv_handle_t *) &h->wakeup);
-    if (has_more(h) || has_become_idle(h) || hocket__collector_owes(&h->collector))
+    bool first = h->owns_loop && !h->turned;
+    if (first || has_more(h) || has_become_idle(h) || hocket__collector_owes(&h->collector))
         return 0;
     uv_update_time(h->loop);
     uv_ref((uv_handle_t *) &h->wakeup); /* without any such handle libuv would not sleep at all */

@@ -24,12 +24,24 @@ static inline const char *hocket__fs_slashes(struct hocket__buf *room, const cha
 #endif
 }
 
-/* Of a path with "/": does it begin at the top, of a drive or a share where there are some. */
+/* Whether paths begin with drives, and "\\" is a slash. */
+static inline bool hocket__fs_has_drives(void)
+{
+#ifdef _WIN32
+    return true;
+#else
+    return false;
+#endif
+}
+
+/* Does a path begin at the top, of a drive or a share where there are some. */
 static inline bool hocket__fs_is_absolute(const char *path)
 {
 #ifdef _WIN32
     if (((path[0] | 32) >= 'a' && (path[0] | 32) <= 'z') && path[1] == ':')
-        return path[2] == '/';
+        path += 2;
+    if (path[0] == '\\')
+        return true;
 #endif
     return path[0] == '/';
 }

@@ -11,6 +11,15 @@
 #define HOCKET__LIBRARY(name, number) "lib" name ".so." number
 #endif
 
+/* NULL: components lie beside the library, as libhocket-store. Else the name of a system where the library holds all. */
+#if defined(_WIN32)
+#define HOCKET__WHOLE_ON "Windows"
+#elif defined(__APPLE__)
+#define HOCKET__WHOLE_ON "macOS"
+#else
+#define HOCKET__WHOLE_ON NULL
+#endif
+
 enum hocket__library {
     HOCKET__LIBRARY_LOADED,
     HOCKET__LIBRARY_ABSENT, /* it is not there, or cannot be loaded now */

@@ -18,6 +18,13 @@
 
 #include <uv.h>
 
+/* The name of a system that has none of them here: all functions fail there. Else NULL. */
+#ifdef _WIN32
+#define HOCKET__SOCKETS_ABSENT "Windows"
+#else
+#define HOCKET__SOCKETS_ABSENT NULL
+#endif
+
 struct hocket__listener;
 struct hocket__stream;
 

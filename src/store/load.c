@@ -27,7 +27,12 @@ static const struct hocket__store_driver *load(const struct component *c, struct
 {
     if (c->linked)
         return c->linked;
-    const char *why;
+    const char *why, *system = HOCKET__WHOLE_ON;
+    if (system) {
+        hocket__error(err, HOCKET_EUNSUPPORTED, "keeping runs %s: hocket does not have it on %s",
+            c->what, system);
+        return NULL;
+    }
     const struct hocket__store_driver *driver =
         hocket__library_component(c->library, c->symbol, &why);
     if (!driver)

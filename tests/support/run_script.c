@@ -1,4 +1,4 @@
-/* Runs a Lua script by the library and prints what it returns: run_script FILE. The exit code is 1 when the run has failed.
+/* Runs a Lua script by the library and prints what it returns: run_script FILE [STORE]. The exit code is 1 when the run has failed.
  * On Windows it waits as a program with a loop of its own does: for hocket_backend_handle. */
 #include <hocket/hocket.h>
 
@@ -48,6 +48,18 @@ static void on_done(hocket_host *host, uint64_t run, const struct hocket_result 
     printf("%s\n", result->error ? result->error->message : result->text);
 }
 
+/* A store of an earlier test goes. */
+static const char *fresh(const char *store)
+{
+    static const char *const ends[] = { "", "-wal", "-shm" };
+    char name[4096];
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        snprintf(name, sizeof(name), "%s%s", store, ends[i]);
+        remove(name);
+    }
+    return store;
+}
+
 int main(int argc, char **argv)
 {
     struct hocket_options options;
@@ -58,6 +70,7 @@ int main(int argc, char **argv)
     options.getenv_cb = from_environment;
     options.output_cb = print;
     options.log_cb = warn;
+    options.store = argc > 2 ? fresh(argv[2]) : NULL;
     struct hocket_run_spec spec = {
         .size = sizeof(spec), .target = argc > 1 ? argv[1] : "", .input = "run"
     };

@@ -1,6 +1,7 @@
 #!/bin/sh
 # engine.sh ENGINE: a game in folders with hard names, whose process is ended by TerminateProcess again and again: each next
-# one resumes the run from its store, and nothing is done twice.
+# one resumes the run from its store, and nothing is done twice. A call that was under way when the process was ended is not made
+# again, and the model reads that nobody knows whether it was done: so there may be fewer lines than calls, and never more.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 engine=$1
@@ -23,7 +24,11 @@ folder() {
 return function(request)
   assert(request.system:find("You count.\nBe brief.\nAlways.", 1, true), request.system)
   if request.turn <= $calls then return { calls = { { name = "count", arguments = { n = request.turn } } }, latency = 0.02 } end
-  return { text = "counted" }
+  local unknown = 0
+  for _, message in ipairs(request.messages) do
+    if message.text:find("not known whether this was done", 1, true) then unknown = unknown + 1 end
+  end
+  return { text = "counted" .. (unknown > 0 and (", " .. unknown .. " unknown") or "") }
 end
 SIM
 }
@@ -36,7 +41,7 @@ play() {
 }
 
 check() {
-    [ "$(cat "$1/answer")" = counted ] || fail "$2: $(cat "$1/answer")"
+    case $(cat "$1/answer") in counted*) ;; *) fail "$2: $(cat "$1/answer")" ;; esac
     [ "$(sort "$1/done" | uniq -d | wc -l)" = 0 ] || fail "$2: twice: $(sort "$1/done" | uniq -d)"
 }
 
@@ -56,4 +61,6 @@ until play "$work/ended" $ms; do
     [ $kills -lt 40 ] || fail "it never ends: $(cat "$work/ended/answer" 2>/dev/null)"
 done
 check "$work/ended" "ended $kills times"
-echo "2 names, $kills ends by TerminateProcess, $(wc -l <"$work/ended/done") of $calls calls"
+done=$(wc -l <"$work/ended/done") unknown=$(sed -n 's/^counted, \([0-9]*\) unknown$/\1/p' "$work/ended/answer")
+[ "$done" -le $calls ] && [ $((done + ${unknown:-0})) -ge $calls ] || fail "$done of $calls calls, of which ${unknown:-0} are unknown"
+echo "2 names, $kills ends by TerminateProcess, $done of $calls calls, and the model knows of ${unknown:-0} that nobody knows how they ended"

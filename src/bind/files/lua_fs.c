@@ -141,6 +141,13 @@ static int l_real(lua_State *L)
     return 1;
 }
 
+/* is_absolute(path) -> whether it begins at the top: of a drive or a share where the system has some */
+static int l_is_absolute(lua_State *L)
+{
+    lua_pushboolean(L, hocket__fs_is_absolute(luaL_checkstring(L, 1)));
+    return 1;
+}
+
 static const luaL_Reg functions[] = {
     { "read", l_read },
     { "write", l_write },
@@ -148,6 +155,7 @@ static const luaL_Reg functions[] = {
     { "info", l_info },
     { "list", l_list },
     { "real", l_real },
+    { "is_absolute", l_is_absolute },
     { NULL, NULL },
 };
 

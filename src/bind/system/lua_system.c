@@ -23,6 +23,7 @@
 #include "core/run_id.h"
 #include "core/run_state.h"
 #include "core/text.h"
+#include "os/fs.h"
 
 /* ---- hocket.yaml ------------------------------------------------------------------ */
 
@@ -89,6 +90,20 @@ int hocket__open_yaml(lua_State *L)
 static int l_getenv(lua_State *L)
 {
     lua_pushstring(L, hocket__runtime_getenv(hocket__runtime(L), luaL_checkstring(L, 1)));
+    return 1;
+}
+
+/* home() -> the folder of the person, with "/" alone, or nil. Windows has no HOME of its own. */
+static int l_home(lua_State *L)
+{
+    struct hocket__runtime *rt = hocket__runtime(L);
+    const char *home = hocket__runtime_getenv(rt, "HOME");
+    if (!home && hocket__fs_has_drives())
+        home = hocket__runtime_getenv(rt, "USERPROFILE");
+    if (home && hocket__fs_has_drives())
+        luaL_gsub(L, home, "\\", "/");
+    else
+        lua_pushstring(L, home);
     return 1;
 }
 
@@ -467,6 +482,7 @@ static int l_edition(lua_State *L)
 
 static const luaL_Reg functions[] = {
     { "getenv", l_getenv },
+    { "home", l_home },
     { "secret", l_secret },
     { "asset", l_asset },
     { "assets", l_assets },

@@ -4,7 +4,7 @@ local t = require "harness"
 
 local function raised(fn, ...)
   local ok, err = pcall(fn, ...)
-  return not ok and err:gsub("^[^:]*:%d+: ", "") or nil
+  return not ok and err:gsub("^%a?:?[^:]*:%d+: ", "") or nil
 end
 
 t.test("what fits passes, what does not is named as one by one", function()

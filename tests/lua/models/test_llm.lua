@@ -326,7 +326,7 @@ t.test("a failure names its model, and what may fix it", function()
       headers = headers or {}
       headers["content-type"] = kind
       l:respond(http.id, status, headers, body)
-    end, { key_env = "HOME" })
+    end, { key_env = "PATH" })
   end
   local cases = {
     { 200, "text/html", "<!DOCTYPE html><title> Sign in </title>", "the answer is a web page: Sign in, and no JSON (is the base URL right? It is http://127.0.0." },
@@ -466,18 +466,18 @@ t.test("a base with a query, and a key in another header", function()
   end)
   local base = require("hocket.providers").get(s.name).base
   local function try(def)
-    def.key_env, def.base, def.protocol = "HOME", base .. def.base, def.protocol or "openai_chat"
+    def.key_env, def.base, def.protocol = "PATH", base .. def.base, def.protocol or "openai_chat"
     hocket.provider("placed", def)
     call("placed/m", { retries = 0 })
     return seen
   end
-  local home = os.getenv "HOME"
-  t.same(try { base = "/deployments/d/?api-version=1", key_header = "api-key" }, { "/v1/deployments/d/chat/completions?api-version=1", home })
-  t.same(try { base = "?a=1&b=2" }, { "/v1/chat/completions?a=1&b=2", nil, "Bearer " .. home })
+  local key = os.getenv "PATH"
+  t.same(try { base = "/deployments/d/?api-version=1", key_header = "api-key" }, { "/v1/deployments/d/chat/completions?api-version=1", key })
+  t.same(try { base = "?a=1&b=2" }, { "/v1/chat/completions?a=1&b=2", nil, "Bearer " .. key })
   seen = {}
-  hocket.provider("placed", { protocol = "gemini", base = base .. "?a=1", key_env = "HOME", key_header = "Authorization: Bearer" })
+  hocket.provider("placed", { protocol = "gemini", base = base .. "?a=1", key_env = "PATH", key_header = "Authorization: Bearer" })
   call("placed/m", { retries = 0, stream = true })
-  t.same(seen, { "/v1/models/m:streamGenerateContent?alt=sse&a=1", nil, "Bearer " .. home })
+  t.same(seen, { "/v1/models/m:streamGenerateContent?alt=sse&a=1", nil, "Bearer " .. key })
 end)
 
 -- ---- Fallbacks -------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 --- `{{include style.md}}` in a prompt: the text of another file, from the including file's directory
 --- on. It stays inside of the agents' folder, also by way of links; what is included is a template like
 --- the rest and may include more, and a variable's value never does.
+local fs = require "hocket.internal.core.fs"
 local problem = require "hocket.internal.agents.problem"
 local read = require "hocket.internal.agents.read"
 local sources = require "hocket.internal.base.sources"
@@ -48,7 +49,7 @@ end
 -- The file that a path in an include means, or what is wrong with it.
 local function resolve(path, from, root)
   if path == "" then return nil, "the include names no file: write {{include FILE}}" end
-  if path:sub(1, 1) == "/" then return nil, ("'%s' is absolute: write it from this file's directory on"):format(path) end
+  if fs.is_absolute(path) then return nil, ("'%s' is absolute: write it from this file's directory on"):format(path) end
   if path:find("\0", 1, true) then return nil, "a path cannot hold NUL" end
   local real, home = sources.real(dir_of(from) .. "/" .. path), sources.real(root)
   if not real then return nil, ("there is no file '%s' in %s"):format(path, dir_of(from)) end

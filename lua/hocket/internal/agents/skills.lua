@@ -217,11 +217,11 @@ skills.PROJECT = { ".hocket/skills", ".agents/skills", ".claude/skills" }
 
 -- Where skills are looked for that are named, in order.
 local function places(project)
-  local list, home, config = {}, system.getenv "HOME", system.getenv "XDG_CONFIG_HOME"
-  if home and home:sub(1, 1) ~= "/" then home = nil end
+  local list, home, config = {}, system.home(), system.getenv "XDG_CONFIG_HOME"
+  if home and not fs.is_absolute(home) then home = nil end
   local within = fs.real(project)
   for _, path in ipairs(skills.PROJECT) do list[#list + 1] = { dir = project .. "/" .. path, from = "project", within = within } end
-  if config and config:sub(1, 1) == "/" then config = config .. "/hocket/skills" else config = home and home .. "/.config/hocket/skills" end
+  if config and fs.is_absolute(config) then config = config .. "/hocket/skills" else config = home and home .. "/.config/hocket/skills" end
   list[#list + 1] = config and { dir = config, from = "user" } or nil
   list[#list + 1] = home and { dir = home .. "/.agents/skills", from = "user" } or nil
   return list
@@ -236,7 +236,7 @@ end
 ---@param file? string
 ---@return string
 function skills.place(path, file)
-  local place = (path:sub(1, 1) == "/" and path or folder_of(file) .. "/" .. path):gsub("(.)/+$", "%1")
+  local place = (fs.is_absolute(path) and path or folder_of(file) .. "/" .. path):gsub("(.)/+$", "%1")
   return place
 end
 

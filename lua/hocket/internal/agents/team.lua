@@ -1,5 +1,6 @@
 --- Teams: the agents of a directory, read and checked against each other. Nothing here raises;
 --- what is wrong comes back as problems.
+local fs = require "hocket.internal.core.fs"
 local graph = require "hocket.internal.agents.graph"
 local lazy = require "hocket.internal.base.lazy"
 local problem = require "hocket.internal.agents.problem"
@@ -211,7 +212,7 @@ end
 local function take_folder(self, one, rest)
   local def = one.def
   local path, format = foreign.split(one.path)
-  path = path:sub(1, 1) == "/" and path or (def.file:match "^(.*)/[^/]*$" or ".") .. "/" .. path
+  path = fs.is_absolute(path) and path or (def.file:match "^(.*)/[^/]*$" or ".") .. "/" .. path
   local files, nothing = files_of({ (path:gsub("(.)/+$", "%1")) }, rest, self.seen)
   if not files then
     local line, column = problem.place(self.places[def.name], ("/agents/%d"):format(one.item - 1))

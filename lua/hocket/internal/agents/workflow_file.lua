@@ -1,5 +1,6 @@
 --- Workflows and plans that agents' files name, as a tool (`tools: [workflow:audit, plan:garden]`) or as an agent (`agents: [audit.lua]`). A workflow's file is
 --- read as a text here, and run by runner/named.lua: its description and schemas are known as far as they are written out.
+local fs = require "hocket.internal.core.fs"
 local bind = require "hocket.internal.base.script.bind"
 local parse = require "hocket.internal.base.script.parse"
 local problem = require "hocket.internal.agents.problem"
@@ -72,7 +73,7 @@ end
 ---@param path string
 ---@return string? file
 function workflow_file.at(def, path)
-  if path:sub(1, 1) == "/" then return is_file(path) and path or nil end
+  if fs.is_absolute(path) then return is_file(path) and path or nil end
   local beside = (def.file:match "^(.*/)[^/]*$" or "") .. path
   if is_file(beside) then return beside end
   return not path:find("/", 1, true) and workflow_file.named(def, (path:gsub("%.lua$", ""))) or nil

@@ -1,4 +1,5 @@
 --- Where programs offer themselves to `hocket attach`: `$XDG_RUNTIME_DIR/hocket/NAME.sock`.
+local sockets = require "hocket.internal.core.socket"
 local system = require "hocket.internal.core.system"
 
 local path = {}
@@ -22,6 +23,9 @@ end
 ---@return string? dir
 ---@return string|hocket.Error file
 function path.split(name)
+  if sockets.absent then
+    return nil, system.error { code = "unsupported", message = ("attaching to a host (hocket_offer): hocket does not have it on %s"):format(sockets.absent) }
+  end
   local dir, file = name:match "^(/.*)/([^/]+)$"
   if dir then return dir, file end
   if not path.is_name(name) then

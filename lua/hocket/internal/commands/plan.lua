@@ -53,7 +53,7 @@ local function add_source(about, row, dir)
   about.plan.on_failure, about.approve_plan = source.plan.on_failure, source.approve_plan
   local by_default = plan_target.folder_of(dir .. "/plan.md", {})
   if not folder or by_default and sources.real(by_default) == sources.real(folder) then return end
-  about.team = (dir == "." or folder:sub(1, 1) == "/") and folder or "../" .. folder
+  about.team = (dir == "." or fs.is_absolute(folder)) and folder or "../" .. folder
 end
 
 local function name_of(text)

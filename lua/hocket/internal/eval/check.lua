@@ -3,6 +3,7 @@
 ---
 ---     local c = check.new(file, places, line)
 ---     check.object(c, value, "/0", { name = check.text(200), repeat = check.integer(1, 1000) })
+local fs = require "hocket.internal.core.fs"
 local json = require "hocket.json"
 local problem = require "hocket.internal.agents.problem"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
@@ -131,7 +132,7 @@ function check.any() end
 ---@param path any
 ---@return boolean
 function check.is_inside(path)
-  if type(path) ~= "string" or path == "" or path:find "%c" or path:sub(1, 1) == "/" or #path > 1000 then return false end
+  if type(path) ~= "string" or path == "" or path:find "%c" or fs.is_absolute(path) or #path > 1000 then return false end
   for part in path:gmatch "[^/]+" do
     if part == ".." then return false end
   end

@@ -10,7 +10,7 @@ local targets = {}
 local function path_of(case, named)
   if named then return named end
   local own = case.spec.target
-  if own:sub(1, 1) == "/" then return own end
+  if fs.is_absolute(own) then return own end
   local path = case.dir == "." and own or case.dir .. "/" .. own
   if not fs.info(path) and own:find "^[%a_][%w_-]*$" then return own end
   return fs.real(path) or path

@@ -103,7 +103,7 @@ local function check_text(name, text)
 end
 
 local function check_name(name)
-  if name == "" or name:find "^/" or name:find "/$" or name:find "//" or name:find "%f[^/%z]%.%.?%f[/%z]" then
+  if name == "" or fs.is_absolute(name) or name:find "/$" or name:find "//" or name:find "%f[^/%z]%.%.?%f[/%z]" then
     error({ code = "invalid", message = ("'%s' is no name for a text: a/b.md is one"):format(name) }, 0)
   end
 end

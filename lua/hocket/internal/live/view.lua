@@ -23,7 +23,7 @@ View.read, View.memo = bundle_files.read, bundle_files.memo
 ---@param path string
 ---@return string
 function view.absolute(path)
-  if path:sub(1, 1) == "/" then return bundle_files.plain(path) end
+  if fs.is_absolute(path) then return bundle_files.plain(path) end
   return bundle_files.plain((fs.real "." or "") .. "/" .. path)
 end
 
@@ -107,7 +107,7 @@ function View:real(rel)
   local root = self.root or self.abs
   if rel == "" then return root end
   if not self:info(rel) then return nil end
-  if rel:sub(1, 1) == "/" then return fs.real(rel) end
+  if fs.is_absolute(rel) then return fs.real(rel) end
   return self.reals[rel] or real_directory(self, rel) or (root == "/" and "" or root) .. "/" .. rel
 end
 

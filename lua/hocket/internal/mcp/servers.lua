@@ -100,7 +100,7 @@ end
 
 -- A path is meant from the file that says it; a name is searched for in the PATH.
 local function place(path, file)
-  if path:sub(1, 1) == "/" then return path end
+  if fs.is_absolute(path) then return path end
   return fs.real(beside(path, file))
 end
 

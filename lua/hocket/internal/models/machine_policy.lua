@@ -6,6 +6,7 @@
 ---
 --- Where something begins it is asked here, and in no other way: begin (a run's options), given (of a run that is continued),
 --- model, host, sandbox, network, trust, key_command, serves. `approve` goes with HOCKET_APPROVE (src/bind/runtime.c), as a layer of its own.
+local fs = require "hocket.internal.core.fs"
 local json = require "hocket.json"
 local lazy = require "hocket.internal.base.lazy"
 local limits, policy_file = lazy "hocket.internal.models.limits", lazy "hocket.internal.models.policy_file" -- of machines that have one
@@ -186,7 +187,7 @@ function machine_policy.opened(text, run, real)
   local policy, list = of(run), {}
   local folders = policy and policy.sandbox_paths
   for path in (text or ""):gmatch "[^:]+" do
-    local place = path:sub(1, 1) == "/" and (folders and real(path) or not folders and path)
+    local place = fs.is_absolute(path) and (folders and real(path) or not folders and path)
     if place and (not folders or is_below_one(place, folders)) then list[#list + 1] = place end
   end
   return list

@@ -1,5 +1,6 @@
 --- A machine's policy as text and as a whole: how it is read, and what two of them allow together (models/machine_policy.lua, which asks
 --- for it where there is one).
+local fs = require "hocket.internal.core.fs"
 local limits = require "hocket.internal.models.limits"
 local account = require "hocket.internal.models.account"
 local suggest = require "hocket.internal.base.suggest"
@@ -41,7 +42,7 @@ local function only_false(v) if v == false then return false end end
 local function absolute(v)
   local list = words(v)
   for _, one in ipairs(list or {}) do
-    if one:sub(1, 1) ~= "/" then return nil end
+    if not fs.is_absolute(one) then return nil end
   end
   return list
 end

@@ -42,7 +42,7 @@ local function configured(root)
   for key, value in text:gmatch "\n?%s*([%a]+)%s*=%s*([^\n]+)" do
     key, value = key:lower(), value:match '^"?(.-)"?%s*$'
     local from = key == "hookspath" and "" or key == "path" and ".git/"
-    local path = from and root:path(value:sub(1, 1) == "/" and value or from .. value)
+    local path = from and root:path(fs.is_absolute(value) and value or from .. value)
     if path and path ~= "." then list[#list + 1] = path end
   end
   return list

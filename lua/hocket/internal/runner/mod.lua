@@ -117,7 +117,7 @@ end
 -- A path of the mod's own, as a path of ours.
 local function own_path(self, path)
   if type(path) ~= "string" or path == "" then error("a path in the mod's own folder expected", 0) end
-  if path:find "^/" or path:find "\0" or ("/" .. path .. "/"):find "/%.%./" then
+  if fs.is_absolute(path) or path:find "\0" or ("/" .. path .. "/"):find "/%.%./" then
     error(("'%s' leads out of the mod's folder"):format(path), 0)
   end
   local full = self.dir .. "/" .. path

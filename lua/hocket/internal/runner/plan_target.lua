@@ -3,6 +3,7 @@
 --- An agent has a saved plan as a tool: `tools: [plan:NAME]`.
 ---
 ---     team: FOLDER in the file     else `agents` beside the file, or one folder up     else the agents that come with hocket
+local fs = require "hocket.internal.core.fs"
 local agents = require "hocket.agent"
 local orchestrate = require "hocket.orchestrate"
 local may_be = require "hocket.internal.runner.plan_name"
@@ -24,7 +25,7 @@ plan_target.NO_FILES = "a plan's steps go by words alone: give files to an agent
 ---@return string?
 function plan_target.folder_of(path, about)
   local dir = path:match "^(.*)/[^/]*$" or "."
-  if about.team then return about.team:sub(1, 1) == "/" and about.team or dir .. "/" .. about.team end
+  if about.team then return fs.is_absolute(about.team) and about.team or dir .. "/" .. about.team end
   for _, folder in ipairs { dir .. "/agents", dir .. "/../agents" } do
     local info = sources.info(folder)
     if info and info.kind == "directory" then return folder end

@@ -146,7 +146,7 @@ local function is_in_variable(path)
   local said = not machine_policy.trust(path) and system.getenv "HOCKET_TRUST" or ""
   if everything[said] then return true end
   for dir in said:gmatch "[^:]+" do
-    local real = dir:sub(1, 1) == "/" and fs.real(dir)
+    local real = fs.is_absolute(dir) and fs.real(dir)
     if real and (path == real or real == "/" or path:sub(1, #real + 1) == real .. "/") then return true end
   end
   return false

@@ -94,7 +94,7 @@ end
 -- The folder of a session: it is there, and meant from nowhere else.
 local function folder_of(params)
   local cwd = params.cwd
-  if type(cwd) ~= "string" or cwd:sub(1, 1) ~= "/" then wrong "'cwd' has to be an absolute path" end
+  if type(cwd) ~= "string" or not fs.is_absolute(cwd) then wrong "'cwd' has to be an absolute path" end
   local info = fs.info(cwd)
   if not info or info.kind ~= "directory" then wrong("'cwd': there is no folder %s", cwd) end
   return fs.real(cwd) or cwd

@@ -1,6 +1,7 @@
 --- Tool calls as editors show them (Agent Client Protocol): a title, what kind of thing it is, which files, what would change there.
 ---
 ---     watch_calls ──> tool_call {pending} ──> (permission) ──> begins: {in_progress, diff} ──> ended: {completed | failed, text}
+local fs = require "hocket.internal.core.fs"
 local json = require "hocket.json"
 local sanitize = require "hocket.internal.base.sanitize"
 local truncate = require "hocket.internal.base.truncate"
@@ -61,7 +62,7 @@ end
 ---@param path string
 ---@return string
 function acp_calls.absolute(dir, path)
-  if path:sub(1, 1) == "/" then return path end
+  if fs.is_absolute(path) then return path end
   return path == "." and dir or dir .. "/" .. path
 end
 

@@ -1,4 +1,5 @@
 --- Conversations of the store, as an editor lists them (Agent Client Protocol): the ones that were left, and can be gone on with.
+local fs = require "hocket.internal.core.fs"
 local json = require "hocket.json"
 local proof = require "hocket.internal.run.proof"
 local store = require "hocket.internal.core.store"
@@ -31,7 +32,7 @@ end
 local function described(row)
   local options = options_of(row)
   local cwd = options.workdir or options.cwd
-  if options.conversation ~= true or type(cwd) ~= "string" or cwd:sub(1, 1) ~= "/" then return nil end
+  if options.conversation ~= true or type(cwd) ~= "string" or not fs.is_absolute(cwd) then return nil end
   return { sessionId = row.id, cwd = cwd, mode = mode_of(options.approve), updated_ms = row.updated_ms }
 end
 

@@ -18,7 +18,7 @@ local function find(names)
   for _, name in ipairs(names) do
     for dir in places:gmatch "[^:]+" do
       local path = dir .. "/" .. name
-      local info = dir:sub(1, 1) == "/" and fs.info(path)
+      local info = fs.is_absolute(dir) and fs.info(path)
       if info and info.kind == "file" then return path end
     end
   end
@@ -30,7 +30,7 @@ local function tree_of(path)
   local real = fs.real(path)
   local prefix = real and real:match "^(.+)/[^/]+/[^/]+$"
   if not prefix or prefix:find "^/usr" then return nil end
-  local home = system.getenv "HOME"
+  local home = system.home()
   if home and (home .. "/"):find(prefix .. "/", 1, true) == 1 then return nil end
   return prefix
 end

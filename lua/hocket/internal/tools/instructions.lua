@@ -101,9 +101,9 @@ end
 
 -- Where an import is. Of a home only folders count in which other programs keep texts for agents.
 local function place_of(self, dir, name)
-  if name:sub(1, 1) == "/" then return name end
+  if fs.is_absolute(name) then return name end
   if name:sub(1, 1) ~= "~" then return dir .. "/" .. name end
-  local home, below = system.getenv "HOME", name:match(HOME)
+  local home, below = system.home(), name:match(HOME)
   if not (home and below and homes[below:match "^[^/]+"]) or below:find("..", 1, true) then return name end
   local file = home .. "/" .. below
   local real = fs.real(file)

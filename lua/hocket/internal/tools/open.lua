@@ -12,7 +12,7 @@ local TIMEOUT = 600
 local passed = { "PATH", "HOME", "LANG", "LC_ALL", "DISPLAY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR", "XDG_CURRENT_DESKTOP", "DBUS_SESSION_BUS_ADDRESS", "XAUTHORITY" }
 
 local function find_program(name)
-  if name:find("/", 1, true) then return name:sub(1, 1) == "/" and fs.info(name) and name or nil end
+  if name:find("/", 1, true) then return fs.is_absolute(name) and fs.info(name) and name or nil end
   for dir in (system.getenv "PATH" or "/usr/local/bin:/usr/bin:/bin"):gmatch "[^:]+" do
     local info = fs.info(dir .. "/" .. name)
     if info and info.kind == "file" then return dir .. "/" .. name end

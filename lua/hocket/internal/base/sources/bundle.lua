@@ -5,6 +5,7 @@
 ---     "@/home/ann/travel/agents/guide.md"    its text
 ---
 --- Paths are the ones of the submitting machine. Relative paths start from the folder of the submission.
+local fs = require "hocket.internal.core.fs"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local kept = require "hocket.internal.core.kept"
@@ -96,7 +97,7 @@ end
 ---@return string?
 function Carried:inside(path)
   if path:sub(1, 7) == "buffer:" then return nil end
-  local relative = path:sub(1, 1) ~= "/"
+  local relative = not fs.is_absolute(path)
   local abs = bundle_files.plain(relative and self.cwd .. "/" .. path or path)
   if relative or self.texts[abs] or is_below(abs, self.cwd) then return abs end
   for _, root in ipairs(self.roots) do
@@ -146,7 +147,7 @@ bundle_files.read, bundle_files.memo = Carried.read, Carried.memo
 ---@param cwd string
 ---@return string
 function bundle_files.absolute(path, cwd)
-  return bundle_files.plain(path:sub(1, 1) == "/" and path or cwd .. "/" .. path)
+  return bundle_files.plain(fs.is_absolute(path) and path or cwd .. "/" .. path)
 end
 
 return bundle_files
