@@ -334,7 +334,7 @@ t.test("a failure names its model, and what may fix it", function()
     { 404, "text/html", "<html><h1>404 Not Found</h1><hr>nginx</html>", "HTTP status 404: a web page: 404 Not Found (is the base URL right?" },
     { 404, "application/json", '{"error":{"message":"The model `m` does not exist"}}', "does t%d+ offer a model 'm'%?" },
     { 302, "text/html", "<html>moved</html>", "HTTP status 302: a redirect to https://else.example/v1, and model calls follow none (is the base URL right?", { location = "https://else.example/v1?token=1" } },
-    { 401, "application/json", '{"error":{"message":"bad key"}}', "(is the key in HOME right?)" },
+    { 401, "application/json", '{"error":{"message":"bad key"}}', "(is the key in PATH right?)" },
     { 400, "application/json", '{"error":{"message":"too long","code":"context_length_exceeded"}}', "HTTP status 400: too long" },
     { 413, "text/plain", "too large", "(the conversation has become longer than this model takes)" },
     { 500, "text/html", "<html><title>502 Bad Gateway</title></html>", "HTTP status 500: a web page: 502 Bad Gateway" },
