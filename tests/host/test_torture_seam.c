@@ -4,12 +4,13 @@
  * The lives resume the run, or are workers that take it; some of these are drained first, and some find the disk broken.
  * Nothing is done twice in silence, and what is done again is the same.
  *
- *   test_torture_seam [--full]    some hundred kills, or more than 6,000
+ *   test_torture_seam [--full]    some hundred kills, or some 8,000
  *
  * A chain of lives begins with one that is killed behind an effect, or at an operation of its disk. */
 #include "host/kept/torture.h"
 
 #include <lauxlib.h>
+#include <time.h>
 
 enum { SLOW_US = 3000, STRUCK_TURNS = 20 };
 #define DRAINED_IN_S "5"
@@ -26,6 +27,7 @@ static struct {
 
 static unsigned n_effects, n_struck;
 static unsigned another; /* chains that begin alike go on otherwise */
+static unsigned third;   /* of the operations, by the day */
 static bool asked_model;
 
 /* ---- In a life ------------------------------------------------------------------------------------- */
@@ -336,12 +338,15 @@ static unsigned undisturbed(const struct workflow *w)
     return ops;
 }
 
-/* The first half of the operations makes the tables; a worker finds them made. */
+/* The first half of the operations makes the tables; a worker finds them made. The full form begins at each third operation:
+ * which third differs from day to day, and between two processes of the same workflow. */
 static void all_chains(const struct workflow *w)
 {
     struct plan p = { .w = w };
-    unsigned n = undisturbed(w), from = by_workers(&p) ? 1 : 1 + n / 2;
-    for (p.at = 0; p.at <= n; p.at = p.at < from ? from : p.at + (full ? 1 : 1 + n / 3))
+    unsigned n = undisturbed(w), begin = by_workers(&p) ? 1 : 1 + n / 2,
+             step = full ? 3 : 1 + n / 3;
+    unsigned from = begin + (full ? (third + another) % 3 : 0);
+    for (p.at = 0; p.at <= n; p.at = p.at < from ? from : p.at + step)
         for (int behind = 0; behind < 2; behind++) {
             p.way = by_workers(&p) ? WORK : BEGIN;
             p.fault = behind ? DISK_KILL_BEHIND : DISK_KILL;
@@ -385,6 +390,7 @@ int main(int argc, char **argv)
     int how;
     hocket_launcher_main(argc, argv);
     full = argc > 1 && strcmp(argv[1], "--full") == 0;
+    third = (unsigned) (time(NULL) / 86400 % 3);
     tally = mmap(NULL, sizeof(*tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     for (unsigned n = 0; n < (full ? 2 : 1); n++)
         for (int i = 0; i < FLOWS; i++) {
@@ -393,6 +399,7 @@ int main(int argc, char **argv)
         }
     while (wait(&how) > 0)
         tally->failed += !WIFEXITED(how) || WEXITSTATUS(how) != 0;
-    printf("%u kills, %u lives, %u workflows failed\n", tally->points, tally->lives, tally->failed);
+    printf("%u kills, %u lives, %u workflows failed (third %u)\n", tally->points, tally->lives,
+        tally->failed, third);
     return tally->failed > 0;
 }
