@@ -86,24 +86,25 @@ int hocket__open_yaml(lua_State *L)
 
 /* ---- hocket.internal.core.system --------------------------------------------------------------- */
 
+/* Windows has no HOME of its own: the folder of the person, with "/" alone. */
+static void push_profile(lua_State *L)
+{
+    const char *home = hocket__runtime_getenv(hocket__runtime(L), "USERPROFILE");
+    if (home)
+        luaL_gsub(L, home, "\\", "/");
+    else
+        lua_pushnil(L);
+}
+
 /* getenv(name) -> text or nil, as the host wants it seen */
 static int l_getenv(lua_State *L)
 {
-    lua_pushstring(L, hocket__runtime_getenv(hocket__runtime(L), luaL_checkstring(L, 1)));
-    return 1;
-}
-
-/* home() -> the folder of the person, with "/" alone, or nil. Windows has no HOME of its own. */
-static int l_home(lua_State *L)
-{
-    struct hocket__runtime *rt = hocket__runtime(L);
-    const char *home = hocket__runtime_getenv(rt, "HOME");
-    if (!home && hocket__fs_has_drives())
-        home = hocket__runtime_getenv(rt, "USERPROFILE");
-    if (home && hocket__fs_has_drives())
-        luaL_gsub(L, home, "\\", "/");
+    const char *name = luaL_checkstring(L, 1);
+    const char *value = hocket__runtime_getenv(hocket__runtime(L), name);
+    if (!value && hocket__fs_has_drives() && strcmp(name, "HOME") == 0)
+        push_profile(L);
     else
-        lua_pushstring(L, home);
+        lua_pushstring(L, value);
     return 1;
 }
 
@@ -482,7 +483,6 @@ static int l_edition(lua_State *L)
 
 static const luaL_Reg functions[] = {
     { "getenv", l_getenv },
-    { "home", l_home },
     { "secret", l_secret },
     { "asset", l_asset },
     { "assets", l_assets },

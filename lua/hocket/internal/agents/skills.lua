@@ -217,7 +217,7 @@ skills.PROJECT = { ".hocket/skills", ".agents/skills", ".claude/skills" }
 
 -- Where skills are looked for that are named, in order.
 local function places(project)
-  local list, home, config = {}, system.home(), system.getenv "XDG_CONFIG_HOME"
+  local list, home, config = {}, system.getenv "HOME", system.getenv "XDG_CONFIG_HOME"
   if home and not fs.is_absolute(home) then home = nil end
   local within = fs.real(project)
   for _, path in ipairs(skills.PROJECT) do list[#list + 1] = { dir = project .. "/" .. path, from = "project", within = within } end

@@ -47,7 +47,7 @@ end
 
 -- Where somebody's whole life lies no folder of a program begins.
 local function check_root(root, path)
-  local home = system.home()
+  local home = system.getenv "HOME"
   if root ~= "/" and root ~= home then return true end
   return failure("invalid", "%s lies in %s, all of which would travel with the run: put it into a folder of its own", path, root)
 end

@@ -4,7 +4,7 @@ local system = require "hocket.internal.core.system"
 
 ---@return string? dir nil: there is no home.
 return function()
-  local state, home = system.getenv "XDG_STATE_HOME", system.home()
+  local state, home = system.getenv "XDG_STATE_HOME", system.getenv "HOME"
   if state and fs.is_absolute(state) then return state .. "/hocket" end
   return home and fs.is_absolute(home) and home .. "/.local/state/hocket" or nil
 end

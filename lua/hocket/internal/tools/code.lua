@@ -30,7 +30,7 @@ local function tree_of(path)
   local real = fs.real(path)
   local prefix = real and real:match "^(.+)/[^/]+/[^/]+$"
   if not prefix or prefix:find "^/usr" then return nil end
-  local home = system.home()
+  local home = system.getenv "HOME"
   if home and (home .. "/"):find(prefix .. "/", 1, true) == 1 then return nil end
   return prefix
 end

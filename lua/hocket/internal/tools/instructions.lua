@@ -103,7 +103,7 @@ end
 local function place_of(self, dir, name)
   if fs.is_absolute(name) then return name end
   if name:sub(1, 1) ~= "~" then return dir .. "/" .. name end
-  local home, below = system.home(), name:match(HOME)
+  local home, below = system.getenv "HOME", name:match(HOME)
   if not (home and below and homes[below:match "^[^/]+"]) or below:find("..", 1, true) then return name end
   local file = home .. "/" .. below
   local real = fs.real(file)

@@ -91,7 +91,7 @@ end
 -- Programs that the person has beside the system's may be run; what lies around them is not shown. A home,
 -- or a folder above it, is no folder of programs, whatever the PATH says.
 local function own_programs()
-  local list, seen, home = {}, {}, (system.home() or "/") .. "/"
+  local list, seen, home = {}, {}, (system.getenv "HOME" or "/") .. "/"
   for dir in SYSTEM_PATH:gmatch "[^:]+" do seen[dir] = true end
   for dir in (system.getenv "PATH" or ""):gmatch "[^:]+" do
     local is_absolute, holds_home = fs.is_absolute(dir), home:find(dir:gsub("/+$", "") .. "/", 1, true) == 1
@@ -115,7 +115,7 @@ local function behind_shims(own)
       local root = dir:sub(-#one.tail) == one.tail and dir:sub(1, -#one.tail - 1)
       if root and fs.info(root .. one.has) then add(one.name, root) end
     end
-    local toolchains = system.getenv "RUSTUP_HOME" or (system.home() or "") .. "/.rustup"
+    local toolchains = system.getenv "RUSTUP_HOME" or (system.getenv "HOME" or "") .. "/.rustup"
     if fs.info(dir .. "/rustup") and fs.info(toolchains .. "/toolchains") then add("RUSTUP_HOME", toolchains) end
   end
   return folders, env
