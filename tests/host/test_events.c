@@ -3,6 +3,7 @@
 #include "host/run_util.h"
 
 #include <time.h>
+#include <uv.h>
 
 #define TALK                                                                                       \
     "local hocket = require 'hocket'\n"                                                            \
@@ -196,10 +197,12 @@ static void test_never_pulled(void **state)
     test_alloc_check(&a);
 }
 
+/* MinGW's nanosleep returns at once from a sleep of less than a millisecond. */
 static void on_slow_event(hocket_host *h, uint64_t run, const struct hocket_event *e, void *ud)
 {
     on_event(h, run, e, ud);
-    nanosleep(&(struct timespec){ .tv_nsec = 300000 }, NULL);
+    for (uint64_t until = uv_hrtime() + 300000; uv_hrtime() < until;) {
+    }
 }
 
 /* A host whose callbacks are slow gets what fits into its frames, the rest later, and all of it. */
