@@ -8,7 +8,8 @@
 
 #include "os/library.h"
 
-#define LIBRARY HOCKET__LIBRARY("ssl", "3") /* which brings libcrypto: its functions are found through it */
+#define LIBRARY                                                                                    \
+    HOCKET__LIBRARY("ssl", "3") /* which brings libcrypto: its functions are found through it */
 
 static struct {
     uv_once_t once; /* makes the lock */
