@@ -39,7 +39,7 @@ require "hocket.internal.runner.builtins"
 local workflow = {}
 
 local check_goal
-local words = require "hocket.internal.tools.workflow_words"(flow, system.error, function(goal, value) return check_goal(goal, value) end)
+local words = require "hocket.internal.tools.workflow.words"(flow, system.error, function(goal, value) return check_goal(goal, value) end)
 local check_fields = words.check_fields
 
 local function failure(code, message, ...)

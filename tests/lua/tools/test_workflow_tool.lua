@@ -217,7 +217,7 @@ t.test("its process has so much memory, and what it waits for is not its time", 
   if require("hocket.internal.tools.sandbox").level "required" then
     t.has(result [[local l = {} for i = 1, 100000000 do l[i] = ("x"):rep(1000) .. i end return #l]], "it took more than 256 MiB of memory")
   end
-  local process = require "hocket.internal.tools.script_process"
+  local process = require "hocket.internal.tools.script.process"
   local before <close> = setmetatable({ process.SECONDS }, { __close = function(self) process.SECONDS = self[1] end })
   process.SECONDS = 1
   t.has(result([[return work "slow"]], { reply = function()

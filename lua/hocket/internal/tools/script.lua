@@ -5,13 +5,13 @@
 ---     process ──{call, args}──> checks, approval, the tool ──{ok, text}──> process … {done}
 ---             ──{calls}──> the same side by side, unless they touch the same thing ──{id, ok, text}, as they end──>
 ---
---- How the process is resumed is in script_process.lua.
+--- How the process is resumed is in script/process.lua.
 local fence = require "hocket.fence"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local call_order = require "hocket.internal.session.call_order"
-local script_queue = require "hocket.internal.tools.script_queue"
-local script_process = require "hocket.internal.tools.script_process"
+local script_queue = require "hocket.internal.tools.script.queue"
+local script_process = require "hocket.internal.tools.script.process"
 local system = require "hocket.internal.core.system"
 local tool = require "hocket.tool"
 local tool_calls = require "hocket.internal.base.lazy" "hocket.internal.session.tool_calls"
@@ -84,7 +84,7 @@ end
 
 local function run(env, args, ctx)
   if not ctx.session then return failed("unsupported", "a script needs an agent's session") end
-  local process <close> = script_process.new(env, { "script_prelude", "script_fibers", "script_run" })
+  local process <close> = script_process.new(env, { "script/prelude", "script/fibers", "script/run" })
   local self = { process = process, calls = 0 }
   local message, err = converse(self, ctx, args.code)
   if fiber.cancelled() then error({ code = "cancelled", message = "cancelled" }, 0) end

@@ -4,7 +4,7 @@
 ---     process ──{calls: agent, agent, …}──> jobs, side by side ──> {id, value}, one at a time ──> process … {done}
 ---
 --- The caller may call its agents, or the script makes them: with the caller's model, and no tool that the caller lacks. Each exchange is an
---- effect (script_process.lua), each agent a job: a run that was killed continues in the middle.
+--- effect (script/process.lua), each agent a job: a run that was killed continues in the middle.
 local account = require "hocket.internal.models.account"
 local agents = require "hocket.agent"
 local ask = require "hocket.ask"
@@ -16,8 +16,8 @@ local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local orchestrate = require "hocket.orchestrate"
 local schema = require "hocket.schema"
-local script_queue = require "hocket.internal.tools.script_queue"
-local script_process = require "hocket.internal.tools.script_process"
+local script_queue = require "hocket.internal.tools.script.queue"
+local script_process = require "hocket.internal.tools.script.process"
 local step = require "hocket.internal.run.step"
 local signals = require "hocket.internal.run.signals"
 local sources = require "hocket.internal.base.sources"
@@ -221,7 +221,7 @@ local function run_script(env, text, input)
   local tools = tools_of(env)
   local self = { env = env, tools = tools, team = team_of(env), allowed = env.allowed, agents = 0, made = {} }
   local queue <close> = script_queue.new(AT_ONCE, function(call) return work(self, call) end)
-  local process <close> = script_process.new(env, { "script_prelude", "script_fibers", "workflow_words", "workflow_run" })
+  local process <close> = script_process.new(env, { "script/prelude", "script/fibers", "workflow/words", "workflow/run" })
   return converse(queue, process, { code = text, input = input == nil and json.null or input })
 end
 

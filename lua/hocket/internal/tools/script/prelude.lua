@@ -1,5 +1,5 @@
 -- What runs in the process of a script that a model wrote, before it: JSON, messages, and an environment in which the same script with the same
--- answers does the same again. There is no time, no file and no chance, and tables are in order. script_run.lua (tool `lua`) or workflow_run.lua
+-- answers does the same again. There is no time, no file and no chance, and tables are in order. script/run.lua (tool `lua`) or workflow/run.lua
 -- (tool `workflow`) gets what this returns, and runs the script. A message is a line of JSON; the last one is {done}.
 local stdin, stdout, exit = io.stdin, io.stdout, os.exit
 local concat, sort, mathtype = table.concat, table.sort, math.type

@@ -120,7 +120,7 @@ end
 
 --- Makes one, which is started when it is first given something. To be closed.
 ---@param env table Of the tool.
----@param files string[] Of this folder, the last of which runs the script.
+---@param files string[] Of hocket/internal/tools; the last of them runs the script.
 ---@return hocket.ScriptProcess
 function script_process.new(env, files)
   return setmetatable({ env = env, files = files, sent = {}, said = {}, given = 0 }, ScriptProcess)

@@ -1,5 +1,5 @@
 --- The calls of a sandboxed script that go side by side: the tools `workflow` and `lua`. The script says which calls it makes and which it gives up; it gets
---- one answer at a time, in the order in which the calls ended. That order is in the log (script_process.lua), so a script that is resumed gets the same.
+--- one answer at a time, in the order in which the calls ended. That order is in the log (script/process.lua), so a script that is resumed gets the same.
 ---
 ---     {calls = {{id, …}}, cancel = {id}} ──> a fiber for each, `at_once` of them ──> {id, …}, one at a time
 local fiber = require "hocket.internal.core.fiber"

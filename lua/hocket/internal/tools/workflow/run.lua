@@ -1,4 +1,4 @@
--- Runs a workflow that a model wrote (tool `workflow`), with the coroutines of script_fibers.lua.
+-- Runs a workflow that a model wrote (tool `workflow`), with the coroutines of script/fibers.lua.
 local base, fibers, make_words = ...
 local env, ask_host, flow, new_error, pack = base.env, fibers.ask, fibers.flow, fibers.new_error, table.pack
 

@@ -1,4 +1,4 @@
---- The words of workflows that go side by side and in rounds, for scripts of people (hocket.workflow) and of models (workflow_run.lua, in a process
+--- The words of workflows that go side by side and in rounds, for scripts of people (hocket.workflow) and of models (workflow/run.lua, in a process
 --- without hocket). `flow` has map, all and any; `new_error` makes an error of a table; `check(goal, value)` says whether a goal holds, or what is missing.
 return function(flow, new_error, check)
   local words = {}
