@@ -234,6 +234,8 @@ local routes = {
   { "POST", "/chat/completions$", require "hocket.internal.sim.openai_chat" },
   { "POST", "/responses$", require "hocket.internal.sim.openai_responses" },
   { "POST", "/messages$", require "hocket.internal.sim.anthropic" },
+  { "POST", "models/[^/]+:rawPredict$", require "hocket.internal.sim.anthropic" },
+  { "POST", "models/[^/]+:streamRawPredict$", require "hocket.internal.sim.anthropic" },
   { "POST", "models/[^/]+:generateContent$", require "hocket.internal.sim.gemini" },
   { "POST", "models/[^/]+:streamGenerateContent$", require "hocket.internal.sim.gemini" },
   { "POST", "/api/chat$", require "hocket.internal.sim.ollama" },

@@ -4,6 +4,7 @@ local http = require "hocket.http"
 local json = require "hocket.json"
 local llm = require "hocket.llm"
 local model = require "hocket.model"
+local providers = require "hocket.providers"
 local support = require "sim_support"
 
 local function each(name, fn)
@@ -385,14 +386,13 @@ end)
 assert(require "hocket.sim".base()) -- stays until the end
 
 t.test("sim-PROVIDER is the scripted model over that provider's protocol", function()
-  for id, protocol in pairs {
-    ["sim"] = "openai_chat", ["sim/x"] = "openai_chat", ["sim-openai-responses/x"] = "openai_responses",
-    ["sim-anthropic/claude-sonnet-4-5"] = "anthropic", ["sim-gemini"] = "gemini", ["sim-ollama/x"] = "ollama",
-    ["sim-mistral/x"] = "openai_chat",
-  } do
+  local protocols = { ["sim"] = "openai_chat", ["sim/x"] = "openai_chat", ["sim-gemini"] = "gemini", ["sim-anthropic/claude-sonnet-4-5"] = "anthropic" }
+  for _, name in ipairs(providers.names()) do protocols[("sim-%s/x"):format(name)] = providers.get(name).protocol end
+  for id, protocol in pairs(protocols) do
     local m = assert(model.resolve(id))
     t.ok(m.simulated)
-    t.has(assert(support.ask(m, support.history "Hello", { tools = "[]" })).text, "Hello", id .. " " .. protocol)
+    t.equal(m.protocol, protocol, id)
+    t.has(assert(support.ask(m, support.history "Hello", { tools = "[]" })).text, "Hello", id)
   end
   t.fails("provider", "no provider 'nobody'", model.resolve "sim-nobody/x")
 end)

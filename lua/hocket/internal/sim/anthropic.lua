@@ -69,7 +69,7 @@ end
 function anthropic.read(body, http)
   local wrong = anthropic_check.request(body, http)
   if wrong then return nil, wrong end
-  local request = wire.request("anthropic", body.model, body)
+  local request = wire.request("anthropic", anthropic_check.model_in_path(http) or body.model, body)
   request.system = text_of(body.system)
   for _, message in ipairs(body.messages) do
     (message.role == "assistant" and add_assistant or add_user)(request, message.content)

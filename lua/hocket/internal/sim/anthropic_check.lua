@@ -15,9 +15,18 @@ function check.call_id(generator, thought)
   return "toolu_01" .. (thought and "T" or "N") .. generator:token(21)
 end
 
-local fields = wire.set [[model messages max_tokens system tools tool_choice temperature top_p top_k stop_sequences
+local common = [[messages max_tokens system tools tool_choice temperature top_p top_k stop_sequences
   stream thinking output_config metadata service_tier cache_control container context_management mcp_servers
   inference_geo]]
+local fields, vertex_fields = wire.set("model " .. common), wire.set("anthropic_version " .. common)
+
+--- The model of a request as Vertex AI has it: it stands in the path, and the version in the body.
+---@param http table
+---@return string? model nil: it is no such request.
+function check.model_in_path(http)
+  local path = http.path or ""
+  return path:match "models/([^:?]+):rawPredict" or path:match "models/([^:?]+):streamRawPredict"
+end
 
 -- ---- The request's own fields -----------------------------------------------------------
 
@@ -49,10 +58,12 @@ local function count_marks(value, depth)
 end
 
 local function check_fields(body, http)
-  local unknown = wire.unknown(body, fields)
-  if not (http.headers or {})["anthropic-version"] then return "anthropic-version: header is required" end
+  local in_path = check.model_in_path(http)
+  local unknown = wire.unknown(body, in_path and vertex_fields or fields)
+  if in_path and type(body.anthropic_version) ~= "string" then return "anthropic_version: Field required" end
+  if not in_path and not (http.headers or {})["anthropic-version"] then return "anthropic-version: header is required" end
   if unknown then return unknown .. ": Extra inputs are not permitted" end
-  if type(body.model) ~= "string" then return "model: Field required" end
+  if not in_path and type(body.model) ~= "string" then return "model: Field required" end
   if math.type(body.max_tokens) ~= "integer" or body.max_tokens < 1 then return "max_tokens: Field required" end
   if type(body.messages) ~= "table" or #body.messages == 0 then return "messages: at least one message is required" end
   local marks = count_marks({ body.tools, body.system, body.messages }, 0)
