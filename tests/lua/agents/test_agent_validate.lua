@@ -329,4 +329,10 @@ flowchart TD
     a5 -->|discusses with| a3]==])
 end)
 
+t.test("the schema of each built-in tool is known without an agent that has it", function()
+  for module, names in pairs(require "hocket.internal.tools.builtin") do
+    for _, name in ipairs(names) do t.equal(type(hocket.tool.parameters(name)), "table", module .. " " .. name) end
+  end
+end)
+
 return t.finish()
