@@ -472,7 +472,8 @@ HOCKET_API int hocket_load(hocket_host *host, const void *bytes, size_t len, con
     struct hocket_error *err);
 
 /* Cancels a run: its sockets are closed, its agents end, then on_done runs with
- * HOCKET_ECANCELLED. Unknown or ended ids are ignored and return ENOTFOUND. */
+ * HOCKET_ECANCELLED. A durable run is cancelled for good, also one that is being read, replayed or suspended: it ends once
+ * the store has answered, or in its next process if this one ends before. Unknown or ended ids are ignored and return ENOTFOUND. */
 HOCKET_API int hocket_run_cancel(hocket_host *host, uint64_t id);
 
 /* Stops a run: its agents finish the turn that they are in, then each gives one last answer,

@@ -194,9 +194,9 @@ static bool is_over(struct hocket__stored *s)
         return false;
     if (!hocket__run_log_failed(r))
         return true;
-    if (s->cancelled_by_message)
+    if (s->cancel)
         r->status = hocket__error(&r->err, HOCKET_ECANCELLED, "cancelled");
-    return s->cancelled_by_message;
+    return s->cancel;
 }
 
 /* A replay that did not reach its end has counted less than the row already has. */
@@ -244,7 +244,7 @@ static void end(struct hocket__stored *s)
         hold_until_known(s);
 }
 
-/* ---- A message has cancelled it ----------------------------------------------------------------- */
+/* ---- It was cancelled, and its log does not say so ------------------------------------------------- */
 
 static void on_done(struct hocket__fiber *f, void *ud)
 {
@@ -255,7 +255,7 @@ static void on_done(struct hocket__fiber *f, void *ud)
     hocket__run_mark_due(s->run);
 }
 
-/* Protected: require("hocket.internal.host.entry").end_called(id) in a fiber that is no part of the run. */
+/* Protected: require("hocket.internal.host.entry").end_called(id, calls_alone) in a fiber that is no part of the run. */
 static int begin_protected(lua_State *L)
 {
     struct hocket__stored *s = lua_touserdata(L, 1);
@@ -263,19 +263,20 @@ static int begin_protected(lua_State *L)
     hocket__require(L, "hocket.internal.host.entry");
     lua_getfield(L, -1, "end_called");
     lua_pushstring(L, s->claim.id);
-    struct hocket__fiber *f = hocket__fiber_spawn_outside(L, rt, 1, NULL);
+    lua_pushboolean(L, s->cancel == HOCKET__CANCEL_HERE);
+    struct hocket__fiber *f = hocket__fiber_spawn_outside(L, rt, 2, NULL);
     f->on_done = on_done;
     f->on_done_ud = s;
     s->ending = f->id;
     return 0;
 }
 
-/* False: no message has cancelled it, and its end can be kept. */
+/* False: nothing is left to be ended, and its end can be kept. */
 static bool end_called(struct hocket__stored *s)
 {
     const struct hocket_host *h = s->run->host;
     struct hocket_error err;
-    if (!s->cancelled_by_message || !hocket__stored_is_ours(s) || hocket__stored_is_parked(s)
+    if (!s->cancel || !hocket__stored_is_ours(s) || hocket__stored_is_parked(s)
         || h->life >= HOCKET__HOST_CLOSING)
         return false;
     if (hocket__pcall(h->L, begin_protected, s, &err) == 0)
@@ -378,16 +379,35 @@ int hocket_run_leave(hocket_host *h, uint64_t id)
     return 0;
 }
 
+/* It is being read or suspended, or it replays, and its end can be kept. */
+static bool is_early(const struct hocket__run *r)
+{
+    const struct hocket__stored *s = r->stored;
+    if (!s || r->ended || (r->resuming && r->resuming->replay))
+        return false;
+    return r->resuming || (hocket__run_phase_is_replaying(s->phase) && hocket__stored_is_ours(s));
+}
+
+bool hocket__run_cancel_fiber(struct hocket__run *r)
+{
+    struct hocket__fiber *f = hocket__map_get(&r->host->rt->fibers, r->fiber);
+    return f && hocket__fiber_cancel(f);
+}
+
+static bool cancel(struct hocket__run *r)
+{
+    if (is_early(r) && hocket__inbox_cancel(r->stored))
+        return true;
+    return hocket__resume_cancel(r) || hocket__run_cancel_fiber(r);
+}
+
 int hocket_run_cancel(hocket_host *h, uint64_t id)
 {
     if (!h)
         return HOCKET_EINVAL;
     for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
         struct hocket__run *r = hocket__container_of(l, struct hocket__run, link);
-        struct hocket__fiber *f = r->id == id ? hocket__map_get(&h->rt->fibers, r->fiber) : NULL;
-        if (r->id == id && hocket__resume_cancel(r))
-            return 0;
-        if (f && hocket__fiber_cancel(f))
+        if (r->id == id && cancel(r))
             return 0;
     }
     return HOCKET_ENOTFOUND;

@@ -118,13 +118,15 @@ static int hear(struct hocket__stored *s, struct hocket__str json, struct hocket
 /* Begins to cancel it; the message stays. */
 static bool cancels(struct hocket__stored *s, struct hocket__str json)
 {
-    struct hocket__str wish;
+    struct hocket__str wish, from;
     if (!hocket__json_find(json, "wish", &wish) || !hocket__str_is(wish, "\"cancel\""))
         return false;
     if (hocket__stored_is_parked(s))
         return true;
-    s->cancelled_by_message = true;
-    hocket_run_cancel(s->run->host, s->run->id);
+    bool own = hocket__json_find(json, "from", &from) && hocket__str_is(from, "\"host\"");
+    if (!own || !s->cancel)
+        s->cancel = own ? HOCKET__CANCEL_HERE : HOCKET__CANCEL_SAID;
+    hocket__run_cancel_fiber(s->run);
     return true;
 }
 
@@ -427,7 +429,7 @@ static void on_looked(void *ud, int status, const struct hocket_error *err)
         read_later(s);
     } else if (status < 0) {
         hocket__resume_end(r, status, err);
-    } else if (r->resuming->spoken_to) {
+    } else if (r->resuming->spoken_to || s->cancel) {
         wake(s);
     } else if (hocket__run_phase_on(&s->phase, HOCKET__RUN_SUSPEND) & HOCKET__RUN_WATCH) {
         watch(s);
@@ -582,6 +584,27 @@ static int suspended_say(struct hocket__run *r, const char *wish, const char *a,
                 : hocket_status_text(rc));
     wake(s);
     return 0;
+}
+
+int hocket__inbox_cancel_taken(struct hocket__stored *s)
+{
+    return s->cancel ? put_message(s, "cancel", "", HOCKET__STR("")) : 0;
+}
+
+bool hocket__inbox_cancel(struct hocket__stored *s)
+{
+    if (s->cancel)
+        return true;
+    s->cancel = HOCKET__CANCEL_HERE;
+    if (!hocket__stored_is_ours(s))
+        return true;
+    if (hocket__inbox_cancel_taken(s) < 0)
+        return false;
+    if (hocket__run_phase_is_suspended(s->phase))
+        wake(s);
+    else if (!s->run->resuming)
+        hocket__inbox_read(s);
+    return true;
 }
 
 /* ---- An embedder's messages, to a run that is suspended or awake -------------------------------------- */

@@ -454,6 +454,8 @@ static int claimed(struct hocket__resuming *g)
     struct hocket__stored *s = g->stored;
     int rc = check(g, s->state, &g->wrong);
     if (rc == 0)
+        rc = hocket__inbox_cancel_taken(s);
+    if (rc == 0)
         return g->lazy ? hocket__suspend_check(s) : read_run(g);
     hocket__stored_give_back(s);
     return rc;

@@ -42,6 +42,13 @@ enum hocket__parks {
     HOCKET__PARKS_FOR_INPUT, /* also when a conversation waits for its next input */
 };
 
+/* Who has cancelled a run. Its log says so only where it is used up: otherwise this does, and its end is stored all the same. */
+enum hocket__cancel {
+    HOCKET__CANCEL_NONE,
+    HOCKET__CANCEL_HERE, /* its program: with it end the calls of its agents, and what it has submitted goes on */
+    HOCKET__CANCEL_SAID, /* a message: with it ends everything that it has called */
+};
+
 struct hocket__stored {
     struct hocket__run *run;
     struct hocket__store *store;
@@ -51,6 +58,7 @@ struct hocket__stored {
     enum hocket__run_inbox inbox;
     enum hocket__run_room room;
     enum hocket__origin origin;
+    enum hocket__cancel cancel;
     enum hocket__store_state state, was; /* of its row now; and when it was taken */
     struct hocket__retold retold;
     struct hocket__buf fork;    /* the changes of a fork that has not continued yet, as JSON */
@@ -70,11 +78,10 @@ struct hocket__stored {
     int64_t due;       /* the time of day in its row; 0: none */
     unsigned attempts; /* how many workers in a row failed to get further with it */
     enum hocket__parks parks;
-    bool draining;             /* it begins no new effect, and parks when none is in flight */
-    bool changed;              /* waiting_for of its row is out of date */
-    bool watches_inbox;        /* the store is watched for messages */
-    bool message_waits;        /* a message came too early to be taken */
-    bool cancelled_by_message; /* a message cancels it */
+    bool draining;      /* it begins no new effect, and parks when none is in flight */
+    bool changed;       /* waiting_for of its row is out of date */
+    bool watches_inbox; /* the store is watched for messages */
+    bool message_waits; /* a message came too early to be taken */
 };
 
 /* A run that is being resumed: what the store has answered so far, until the run begins. */
@@ -167,8 +174,10 @@ void hocket__retold_free(struct hocket__stored *s);
 
 /* ---- end.c --------------------------------------------------------------------------------- */
 
-/* Its fibers have ended. If a message has cancelled it, its end waits until the runs that it has called are cancelled. */
+/* Its fibers have ended. If it was cancelled (s->cancel), its end waits until the runs that it has called are cancelled. */
 void hocket__stored_end(struct hocket__stored *s);
+/* False: it has none, or that has ended. */
+bool hocket__run_cancel_fiber(struct hocket__run *r);
 /* Parks a draining run whose fibers rest. Returns whether it was parked. */
 bool hocket__pooled_park_drained(struct hocket__stored *s);
 void hocket__stored_free(struct hocket__stored *s); /* NULL is fine */
@@ -196,6 +205,11 @@ bool hocket__inbox_member(
     struct hocket__str json, const char *name, bool as_json, struct hocket__buf *out);
 /* It is ours and continues: from now on a message can cancel it. */
 void hocket__inbox_listen(struct hocket__stored *s);
+/* Its program cancels it, and its log cannot say so yet: a message in the store does, to this process or to the one that continues
+ * it if this one ends before. False: it cannot be kept. */
+bool hocket__inbox_cancel(struct hocket__stored *s);
+/* The same of a run that is ours only now. 0, or a status. */
+int hocket__inbox_cancel_taken(struct hocket__stored *s);
 /* Its replay is over: from now on it takes all messages, also while it works. */
 void hocket__inbox_live(struct hocket__stored *s);
 /* Reads its messages, then calls hocket__waiting_look. */
@@ -218,7 +232,7 @@ void hocket__suspended_free(struct hocket__stored *s);
 
 /* ---- resume.c ----------------------------------------------------------------------------------- */
 
-/* Cancels a run that is still being read. False: it is not being read. */
+/* Ends a run that is still being read, as cancelled, and leaves its row as it is. False: it is not being read. */
 bool hocket__resume_cancel(struct hocket__run *r);
 /* Ends a run that is still being read, and is not only replayed, as parked. False: it is not such a run. */
 bool hocket__resume_park(struct hocket__run *r);

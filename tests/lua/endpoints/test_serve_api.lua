@@ -199,6 +199,28 @@ t.test("what is wrong with a request is told", function()
   t.equal(s:get("/api/nothing").status, 404)
 end)
 
+t.test("with a run that is cancelled ends what it has submitted", function()
+  local dir <close> = project()
+  dir:write("jobs.lua", [[
+    local hocket = require "hocket"
+    assert(hocket.submit("agents/poet.md", "rain", { pool = "nobody" }))
+    return hocket.ask "On?"
+  ]])
+  local s <close> = servers.start(dir, "agents", "jobs.lua", "--model", "sim", "--trust")
+  local function states()
+    local list = {}
+    for _, run in ipairs(get(s, "/api/runs").value.runs) do list[#list + 1] = run.state end
+    table.sort(list)
+    return table.concat(list, " ")
+  end
+  local id = begin(s, "jobs", "go")
+  t.eventually(function() return #get(s, "/api/inbox").value.open == 1 end, PATIENCE)
+  t.has(states(), "queued")
+  t.equal(post(s, ("/api/runs/%s/cancel"):format(id)).status, 202)
+  until_state(s, id, "cancelled")
+  t.equal(states(), "cancelled cancelled")
+end)
+
 t.test("a stream begins again where it was left, without a gap", function()
   local dir <close> = project()
   local s <close> = start(dir)

@@ -219,12 +219,14 @@ function host.may_answer(waits_for, question, text)
   return "not_found", ("the run does not ask '%s'"):format(question:sub(1, 60))
 end
 
---- A run that was asked to end has ended: so does what it has called and submitted since.
+--- A run that was cancelled has ended: so does what it has called and submitted since.
 ---@async
 ---@param id string
-function host.end_called(id)
+---@param calls_alone boolean Only the calls of its agents: what it has submitted goes on.
+function host.end_called(id, calls_alone)
   if component.missing "hocket.internal.runner.submission" then return end -- then it has submitted nothing
-  local ok, err = require "hocket.internal.pool.retry"(require("hocket.internal.run.cancel").called, id)
+  local cancel = require "hocket.internal.run.cancel"
+  local ok, err = require "hocket.internal.pool.retry"(calls_alone and cancel.calls or cancel.called, id)
   if not ok then require("hocket.internal.core.system").log("warn", ("run %s: what it has submitted last is not cancelled: %s"):format(id, err.message)) end
 end
 

@@ -158,7 +158,8 @@ local function cancel(server, request)
     if not run then return nil, err end
     if not run:live() then return nil, { code = "state", message = run.outcome.message } end -- what it has told before stays
   end
-  run:cancel()
+  -- A message, as of 'hocket cancel': what the run has submitted ends with it.
+  if not server.desk.kept or not cancel_run(run.name) then run:cancel() end
   return { id = run.name, here = true }, 202
 end
 
