@@ -160,6 +160,10 @@ static void pack_fields(struct hocket__buf *b, const struct hocket__store_row *r
     case HOCKET__STORE_ROW_ITEM: pack_item(b, &row->item); break;
     case HOCKET__STORE_ROW_DRAWN: pack_drawn(b, &row->drawn); break;
     case HOCKET__STORE_ROW_POOL: pack_pool(b, &row->pool); break;
+    case HOCKET__STORE_ROW_DAMAGED:
+        hocket__pack_str(b, hocket__cstr(row->run.id));
+        hocket__pack_int(b, row->run.created_ms);
+        break;
     }
 }
 
@@ -340,6 +344,10 @@ static void unpack_fields(struct hocket__packed *in, struct hocket__store_row *r
     case HOCKET__STORE_ROW_ITEM: unpack_item(in, &row->item); break;
     case HOCKET__STORE_ROW_DRAWN: unpack_drawn(in, &row->drawn); break;
     case HOCKET__STORE_ROW_POOL: unpack_pool(in, &row->pool); break;
+    case HOCKET__STORE_ROW_DAMAGED:
+        unpack_id(in, row->run.id);
+        row->run.created_ms = hocket__unpack_int(in);
+        break;
     default: in->bad = true;
     }
 }

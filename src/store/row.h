@@ -174,6 +174,7 @@ enum hocket__store_row_kind {
     HOCKET__STORE_ROW_ITEM,
     HOCKET__STORE_ROW_DRAWN,
     HOCKET__STORE_ROW_POOL,
+    HOCKET__STORE_ROW_DAMAGED, /* of a list: a run that is not what was written; its id and created_ms in `run` */
 };
 
 struct hocket__store_row {

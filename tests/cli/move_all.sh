@@ -71,6 +71,7 @@ if python3 -c 'import sqlite3' 2>/dev/null; then
   bad=$(head -n 1 before); torn=$(sed -n 2p before)
   damage "UPDATE runs SET target = 'other.lua' WHERE id = ?" "$bad"
   damage "UPDATE records SET json = json || ' ' WHERE run = (SELECT no FROM runs WHERE id = ?)" "$torn"
+  run hocket runs --limit 0 --store "$PWD/state/bad.db"; expect 0; hasnt out other.lua; grep "^$bad" out | grep -q damaged || fail "it is listed as it was"
   run hocket export --all --store "$PWD/state/bad.db" most.runs; expect 1; has err "left out"; has err "$bad"; has err "$torn"
   run hocket import --store "$PWD/state/most.db" most.runs; expect 0; same "$(wc -l <out)" 6; hasnt out "$bad"
   run hocket rm --store "$PWD/state/bad.db" "$(echo "$bad" | cut -c1-25)"; expect 1

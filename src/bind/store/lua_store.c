@@ -332,6 +332,17 @@ static void push_run(lua_State *L, const struct hocket__store_run *r)
     }
 }
 
+/* A state of its own in lists; whoever asks for the run itself gets an error. */
+static void push_damaged(lua_State *L, const struct hocket__store_run *named)
+{
+    struct hocket__store_run r = {
+        .created_ms = named->created_ms, .updated_ms = named->created_ms, .cost = -1, .tokens = -1
+    };
+    memcpy(r.id, named->id, sizeof(r.id));
+    push_run(L, &r);
+    hocket__set_cstr(L, "state", "damaged");
+}
+
 static void push_entry(lua_State *L, const struct hocket__store_entry *e)
 {
     lua_createtable(L, 0, 9);
@@ -430,6 +441,7 @@ static void push_row(lua_State *L, const struct hocket__store_row *row)
     case HOCKET__STORE_ROW_ITEM: push_item(L, &row->item); break;
     case HOCKET__STORE_ROW_DRAWN: push_drawn(L, &row->drawn); break;
     case HOCKET__STORE_ROW_POOL: push_pool(L, &row->pool); break;
+    case HOCKET__STORE_ROW_DAMAGED: push_damaged(L, &row->run); break;
     }
 }
 

@@ -247,7 +247,7 @@ void cli_story_state(struct cli_paper *p, const char *state)
         { "waiting", "waiting", CLI_ASK }, { "parked", "parked", CLI_ASK },
         { "done", "done", CLI_GOOD }, { "failed", "failed", CLI_BAD },
         { "cancelled", "cancelled", CLI_WARN }, { "cut_off", "cut off", CLI_WARN },
-        { "forked", "forked", CLI_ASK } };
+        { "forked", "forked", CLI_ASK }, { "damaged", "damaged", CLI_BAD } };
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         if (strcmp(words[i].state, state) == 0)
             cli_paper_add(p, words[i].tone, words[i].shown);

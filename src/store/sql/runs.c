@@ -105,6 +105,33 @@ static void give_known(struct hocket__writer *w, struct hocket__store_call *c)
     copy_id(hocket__cstr(row.run.id), c->place.before);
 }
 
+/* Of a row that is not what was written an answer has only what names it. One whose id was altered has no name. */
+static void give_damaged(struct hocket__writer *w, struct hocket__store_call *c)
+{
+    struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_DAMAGED };
+    struct hocket__str id = hocket__sql_text_of(w, HOCKET__COLUMN_id);
+    copy_id(id, row.run.id);
+    copy_id(id, c->place.before);
+    row.run.created_ms = hocket__sql_int_of(w, HOCKET__COLUMN_created_ms);
+    if (hocket__store_is_id(id))
+        hocket__store_pack(&c->rows, &row);
+}
+
+static bool is_damaged(struct hocket__writer *w)
+{
+    struct hocket__store_run run = { .seed = { 0 } };
+    hocket__sql_read_run(w, &run);
+    return hocket__sql_is_altered_run(w, &run);
+}
+
+static void give_listed(struct hocket__writer *w, struct hocket__store_call *c)
+{
+    if (is_damaged(w))
+        give_damaged(w, c);
+    else
+        give_known(w, c);
+}
+
 /* A row that is not what was written is no answer. */
 static void refuse_altered(struct hocket__writer *w, struct hocket__store_call *c)
 {
@@ -166,7 +193,7 @@ int hocket__sql_list_runs(struct hocket__writer *w, struct hocket__store_call *c
     hocket__sql_int(w, most);
     if (f->caller.n > 0)
         hocket__sql_text(w, f->caller);
-    return hocket__sql_give(w, c, give_known, most, HOCKET__COLUMNS);
+    return hocket__sql_give(w, c, give_listed, most, HOCKET__COLUMNS);
 }
 
 int hocket__sql_blocked(struct hocket__writer *w, struct hocket__store_call *c)

@@ -45,7 +45,7 @@ local schemas = {
   Error = object { ["error!"] = object { ["code!"] = text, ["message!"] = text } },
   Agent = object { ["name!"] = text, ["description!"] = text, ["kind!"] = one_of("agent", "plan", "script", "workflow"), display_name = text, input = any, output = any, model = text,
     variables = list_of(text) },
-  State = one_of("queued", "running", "waiting", "parked", "done", "failed", "cancelled", "cut_off", "forked"),
+  State = one_of("queued", "running", "waiting", "parked", "done", "failed", "cancelled", "cut_off", "forked", "damaged"),
   Options = options,
   Open = open,
   Run = object { ["id!"] = text, ["target!"] = text, agent = text, ["input!"] = text, ["state!"] = ref "State", ["here!"] = flag, ["waiting_for!"] = list_of(ref "Open"),

@@ -14,6 +14,7 @@ local MOST, NAMED = 20, 4
 
 -- What a person does next about runs of a state; %s: the id. In the order in which it is said.
 local kinds = {
+  { word = "damaged: hocket store check", key = "damaged", states = { damaged = true } },
   { word = "failed", key = "failed", states = { failed = true }, next = "hocket show %s" },
   { word = "waiting for a person", key = "waiting", states = { parked = true }, next = "hocket answer %s" },
   { word = "waiting for a budget, a signal or a time", key = "held", states = { waiting = true }, next = "hocket show %s" },
