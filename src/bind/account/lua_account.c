@@ -588,12 +588,15 @@ static int l_lend(lua_State *L)
     return 0;
 }
 
-/* a:take_back(id, kind): takes back what l_lend gave and nobody used */
+/* a:take_back(id, kind[, most]): takes back what l_lend gave and nobody used, so much at most */
 static int l_take_back(lua_State *L)
 {
     static const char *const kinds[] = { "turns", "tool_calls", "tokens", "cost", NULL };
     enum hocket__budget_kind kind = (enum hocket__budget_kind) luaL_checkoption(L, 3, NULL, kinds);
-    hocket__budget_take_back(check(L), id_at(L, 2), kind);
+    double most = luaL_optnumber(L, 4, -1);
+    int64_t unit = kind == HOCKET__BUDGET_COST ? HOCKET__DOLLAR : 1;
+    hocket__budget_take_back(
+        check(L), id_at(L, 2), kind, most < 0 ? HOCKET__NO_LIMIT : limit_of(most, (double) unit));
     return 0;
 }
 

@@ -264,15 +264,15 @@ int hocket__budget_lend(
 }
 
 void hocket__budget_take_back(
-    struct hocket__accounts *s, uint64_t account, enum hocket__budget_kind kind)
+    struct hocket__accounts *s, uint64_t account, enum hocket__budget_kind kind, int64_t most)
 {
     uint32_t n = hocket__account_find(s, account);
     struct hocket__limits *l = n > 1 ? s->list[n].limits : NULL;
     int64_t back[KINDS] = { 0 };
-    if (!l || l->aside[kind] <= 0)
+    if (!l || l->aside[kind] <= 0 || most == 0)
         return;
-    back[kind] = l->aside[kind];
+    back[kind] = most == HOCKET__NO_LIMIT || most > l->aside[kind] ? l->aside[kind] : most;
     l->limit[kind] -= back[kind];
-    l->aside[kind] = 0;
+    l->aside[kind] -= back[kind];
     hocket__budget_unhold(s, s->list[n].parent, back);
 }

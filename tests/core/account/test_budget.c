@@ -392,10 +392,14 @@ static void test_lend(void **state)
         hocket__budget_left_above(s, a, HOCKET__BUDGET_TURNS), 6); /* its own were used */
     lend(s, a, 1, NONE);
     assert_int_equal(hocket__budget_left(s, a, HOCKET__BUDGET_TURNS), 3);
-    hocket__budget_take_back(s, a, HOCKET__BUDGET_TURNS);
-    hocket__budget_take_back(s, a, HOCKET__BUDGET_TURNS);
-    hocket__budget_take_back(s, a, HOCKET__BUDGET_TOKENS);
-    hocket__budget_take_back(s, ROOT, HOCKET__BUDGET_TURNS);
+    hocket__budget_take_back(s, a, HOCKET__BUDGET_TURNS, 0);
+    hocket__budget_take_back(s, a, HOCKET__BUDGET_TURNS, 1);
+    assert_int_equal(hocket__budget_left(s, a, HOCKET__BUDGET_TURNS), 2);
+    assert_int_equal(hocket__budget_left_above(s, a, HOCKET__BUDGET_TURNS), 6);
+    hocket__budget_take_back(s, a, HOCKET__BUDGET_TURNS, NONE);
+    hocket__budget_take_back(s, a, HOCKET__BUDGET_TURNS, NONE);
+    hocket__budget_take_back(s, a, HOCKET__BUDGET_TOKENS, NONE);
+    hocket__budget_take_back(s, ROOT, HOCKET__BUDGET_TURNS, NONE);
     assert_int_equal(hocket__budget_left(s, a, HOCKET__BUDGET_TURNS), 0);
     assert_int_equal(hocket__budget_left_above(s, a, HOCKET__BUDGET_TURNS), 8);
     lend(s, a, 2, NONE);

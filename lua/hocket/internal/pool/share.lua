@@ -7,6 +7,7 @@
 --- A call of which all others wait gets nothing, and comes to its end: so they never wait for each other. One waits, too, while a tool
 --- that it has of its caller makes a call that waits; and while such a tool does not end, since that may wait for any of them.
 local account = require "hocket.internal.models.account"
+local edition = require "hocket.internal.base.edition"
 local idle_wait = require "hocket.internal.base.idle_wait"
 local broker = require "hocket.broker"
 local fiber = require "hocket.internal.core.fiber"
@@ -34,6 +35,7 @@ end
 ---@field own table<string, boolean> Kinds that its own limits are of, which are set aside already.
 ---@field child? string The run that does the call.
 ---@field above? hocket.Lending The call whose caller's tool has made this one.
+---@field borrowed table<string, number> What is set aside for that one because of this one.
 ---@field asks integer Who waits for more of it, of the ones that its tools have made as well.
 ---@field tools table<table, number> Tools of its caller that are under way: since when.
 local Lending = {}
@@ -45,7 +47,23 @@ local function lend_above(self, kind, wanted)
   local accounts, above = self.run.accounts, self.above
   local own = above and not above.own[kind] and accounts:left(above.id, kind)
   if not own or own > 0 and accounts:above(self.id, kind) <= 0 then return nil end
-  return above:lend(kind, wanted)
+  local given = above:lend(kind, wanted)
+  self.borrowed[kind] = (self.borrowed[kind] or 0) + (given or 0)
+  return given
+end
+
+-- What the account above has set aside for this call, and this call has not used, is for others again, and so on upwards.
+local function give_back(self, kind, amount)
+  amount = math.min(amount, self.borrowed[kind] or 0)
+  if amount <= 0 or self.above.over then return end
+  self.borrowed[kind] = self.borrowed[kind] - amount
+  self.run.accounts:take_back(self.above.id, kind, amount)
+  give_back(self.above, kind, amount)
+end
+
+-- Runs of former editions have got less in their logs, as nothing came back until the call above had ended.
+local function gives_back(self)
+  return self.above ~= nil and edition.of(self.run) >= 5
 end
 
 -- A piece of what those above have left; nil: there is no limit.
@@ -56,6 +74,7 @@ function Lending:lend(kind, wanted)
   if not left then return nil end
   local amount = math.min(piece(kind, left, wanted), given or left)
   accounts:lend(self.id, { [kind] = amount })
+  if given and gives_back(self) then give_back(self, kind, given - amount) end
   return amount
 end
 
@@ -74,7 +93,7 @@ end
 ---@return table? limits Its limits, for the run that it is.
 function share.begin(step, id, own)
   local run = step.run
-  local self = setmetatable({ run = run, id = id, own = {}, above = call_above(step), asks = 0, tools = {} }, Lending)
+  local self = setmetatable({ run = run, id = id, own = {}, above = call_above(step), borrowed = {}, asks = 0, tools = {} }, Lending)
   step.lending, run.lendings = self, run.lendings or {}
   table.insert(run.lendings, self)
   local limits = { warn_at = 0, seconds = run.accounts:time(id) }
@@ -167,6 +186,13 @@ local function remove(list, what)
   end
 end
 
+local function take_back(self, kind)
+  local accounts = self.run.accounts
+  local unused = accounts:left(self.id, kind)
+  accounts:take_back(self.id, kind)
+  if unused and gives_back(self) then give_back(self, kind, unused) end
+end
+
 --- The call has ended.
 function Lending:close()
   if self.over then return end
@@ -174,7 +200,7 @@ function Lending:close()
   remove(self.run.lendings, self)
   for _, kind in ipairs(kinds) do
     -- What a call has used that nobody waited for is not known here: everything that it was given counts as used.
-    if not self.own[kind] and not self.unknown then self.run.accounts:take_back(self.id, kind) end
+    if not self.own[kind] and not self.unknown then take_back(self, kind) end
   end
   account.wake(self.run)
 end
