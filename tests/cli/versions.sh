@@ -5,6 +5,26 @@
 # The id of the run of an agent in the store.
 id_of() { hocket runs --store runs.db | awk -v agent="$1" 'index($0, agent) { print $1 }'; }
 
+# Its log ends in the middle of an approval: whatever the answer is, the run ends as it would have in its version, and replays.
+in_approval() {
+  store=$1.db; buyer=$(id_of buyer); word=--$1; paid=paid
+  [ "$1" != deny ] || paid=
+  [ "$1" != edit ] || { word='edit {"command":"echo more"}'; paid=more; }
+  if [ "$1" = fork ]; then
+    run hocket fork "$buyer" --store "$store"; expect 0; buyer=$(cat out); word=--allow
+  fi
+  run hocket answer "$buyer" a1 "$word" --store "$store"
+  expect 0
+  run hocket resume "$buyer" --store "$store"
+  expect 0
+  has out bought
+  run hocket show --json "$buyer" --store "$store"
+  same "$(grep -oE '\\n(paid|more)\\n' out | head -n 1 | tr -dc a-z | sed 's/^n//; s/n$//')" "$paid"
+  run hocket replay "$buyer" --store "$store"
+  expect 0
+  has err 'all as they were told'
+}
+
 check_version() {
   run hocket check agents/lead.md agents/buyer.md agents/talker.md
   expect 0
@@ -20,11 +40,10 @@ check_version() {
   run hocket show "$(id_of talker)" --store runs.db
   has out 'turn 3'
 
-  run hocket answer "$(id_of buyer)" a1 --allow --store runs.db
-  expect 0
-  run hocket resume "$(id_of buyer)" --store runs.db
-  expect 0
-  has out bought
+  for how in allow deny always edit fork; do
+    cp runs.db $how.db
+    in_approval $how
+  done
   echo four >said
   "$HOCKET" chat --resume "$(id_of talker)" --store runs.db <said >out 2>err
   code=$?
