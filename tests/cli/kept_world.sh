@@ -217,4 +217,36 @@ run "$HOCKET" run -q --store off modules/main.lua "$PWD/modules/lib"; expect 0; 
 has as "there true again true"; has as "anew true 0"; has as "from lib"
 run "$HOCKET" run -q --events ev modules/main.lua "$PWD/modules/lib"; expect 0; same "$(cat out)" "$(cat as)"
 run "$HOCKET" replay "$(id_in ev)"; expect 0; has err "all as they were told"
+
+# A step whose function returns what is no data has failed when that is known, and its function has run by then. It fails the same way in
+# each later life, and nothing runs twice; killed in the function, it is as any step that was under way.
+cat >odd.lua <<'X'
+local hocket = require "hocket"
+local kills, idempotent = (...):match "^(%a+) (%a+)$"
+local function odd(name, result)
+  local ok, value, err = pcall(hocket.step, name, function()
+    local f <close> = assert(io.open("ran", "a"))
+    f:write(name, " ")
+    f:flush()
+    if kills == "killed" and name == "two" and not io.open "again" then os.execute "touch again; kill -9 $PPID" end
+    return result
+  end, { idempotent = idempotent == "yes" })
+  if not ok then err = value end
+  return err and err.code or value
+end
+local said = odd("one", print) .. " " .. odd("two", { io.stdout }) .. " " .. odd("three", "data")
+hocket.ask "On?"
+return said
+X
+odd() { # WORDS RAN SAID
+  rm -f ran again
+  "$HOCKET" run -q odd.lua "$1" >out 2>err </dev/null; id=$("$HOCKET" runs | awk '{ print $1; exit }')
+  [ ! -e again ] || "$HOCKET" resume -q "$id" >out 2>err </dev/null
+  run "$HOCKET" answer "$id" q1 on; expect 0
+  run "$HOCKET" resume -q "$id"; expect 0; same "$(cat out)" "$3"; same "$(cat ran)" "$2"
+  run "$HOCKET" replay "$id"; expect 0; has err "all as they were told"
+}
+odd "whole no" "one two three " "invalid invalid data"
+odd "killed no" "one two three " "invalid unknown data"
+odd "killed yes" "one two two three " "invalid invalid data"
 finish
