@@ -227,7 +227,8 @@ static void on_call(hocket_host *h, const struct hocket_tool_call *c, void *ud)
 struct situation {
     const char *name, *script, *options;
     bool ends, offered; /* offered: somebody was attached, and has left */
-    int wakes;          /* of a kept run: how often its store may look for what others wrote */
+    int wakes;          /* of a kept run: how often its store may look for what others wrote; -1: in
+                         * memory, where nobody else can write: never */
 };
 
 #define SERVED                                                                                     \
@@ -257,6 +258,9 @@ static const struct situation situations[] = {
     { "while a kept conversation waits",
         SERVED "return { chat = function(text) return hocket.run(agent(), text) end }",
         "{\"conversation\":true,\"timeout\":1000}", false, false, MEASURE_MS / 1000 + 1 },
+    { "while a conversation that is kept in memory waits",
+        SERVED "return { chat = function(text) return hocket.run(agent(), text) end }",
+        "{\"conversation\":true,\"timeout\":1000}", false, false, -1 },
     { "while a question is open", "return require('hocket.ask')('why?')", "{\"interactive\":true}",
         false, false, 0 },
     { "while a tool of the program works",
@@ -381,6 +385,8 @@ static int measure(const struct loop *l, const struct situation *s)
         snprintf(store, sizeof(store), "%s/runs.db", dir);
         o.store = store;
     }
+    if (s->wakes < 0)
+        o.store = "memory";
     hocket_host *h = host_with(NULL, &o);
     begin(h, o.uv_loop, s, &seen);
     if (s->offered)
@@ -405,7 +411,7 @@ static int measure(const struct loop *l, const struct situation *s)
     if (s->wakes > 0)
         must(unlink(store) == 0 && rmdir(dir) == 0, "something is left of the store");
     /* the thread that wakes hocket_wait in the end is one of the others */
-    int most = s->wakes + (l->turn == turn_wait ? 2 : 0);
+    int most = (s->wakes > 0 ? s->wakes : 0) + (l->turn == turn_wait ? 2 : 0);
     if (turns > 0 || others > most)
         fprintf(stderr, "%s, %s: %d turns of its loop, %d wake-ups of other threads in %d s\n",
             l->name, s->name, turns, others, MEASURE_MS / 1000);
