@@ -144,7 +144,7 @@ printf -- '---\nplan: gate\non_failure: abort\n---\n## gate\n- owner: smith\n\nF
 run hocket run -q --plan house/plan.md; expect 0; sed -i 's/on_failure/approve_plan: true\n&/' house/plan.md
 run hocket plan last; expect 0; has out "team: house/agents"; has out "on_failure: abort"; has out "approve_plan: true"
 grep -v approve_plan out >gate.md; run hocket check gate.md; expect 0
-run hocket plan last --save gate; expect 0; has plans/gate.md 'team: "../house/agents"'; run hocket check plans/gate.md; expect 0
+run hocket plan last --save gate; expect 0; has plans/gate.md 'team: ../house/agents'; run hocket check plans/gate.md; expect 0
 
 # Of several plans of a run it is the one that ended last, in its own order and mode.
 cat >two.lua <<'X'
@@ -160,6 +160,23 @@ X
 run hocket run -q --trust two.lua; expect 0; run hocket plan last; expect 0; has out "execution_mode: sequential"
 [ "$(grep '^## ' out | tr -d '\n')" = "## b## c## a" ] || fail "another order"
 rm two.lua gate.md
+# Of a script's plan it names the folder of the agents, so that it is checked and run as it is; what follows a failure is there, too.
+mkdir -p deep/crew; printf -- '---\nname: digger\n---\nYou dig.\n' >deep/crew/digger.md
+cat >deep/dig.lua <<'X'
+local hocket = require "hocket"
+local tasks = { { id = "pit", specialist = "digger", description = "Dig", check = { file = "deep/dig.lua" }, depends_on = {} } }
+local reply, err = hocket.patterns.coordinator.run({ type = "task", tasks = tasks }, { team = hocket.agents(... == "whole" and require("hocket.fs").real "deep/crew" or "deep/crew"), on_failure = "continue" })
+return reply and reply.text, err
+X
+for way in part whole; do
+  run hocket run -q --trust deep/dig.lua $way; expect 0
+  run hocket plan last; expect 0; has out "team: deep/crew"; has out "on_failure: continue"; has out "check: {file: deep/dig.lua}"; cp out deep.md
+  run hocket check deep.md; expect 0; run hocket run -q --plan deep.md; expect 0
+  run hocket plan last --yaml; expect 0; cp out deep.yaml; run hocket check deep.yaml; expect 0
+  hocket run -q --trust deep/dig.lua $way >/dev/null 2>&1; run hocket plan last --save deep-$way; expect 0; has plans/deep-$way.md "team: ../deep/crew"; run hocket check plans/deep-$way.md; expect 0
+  run hocket run -q --plan deep-$way; expect 0
+done
+rm -r deep deep.md deep.yaml plans/deep-*
 
 # Whoever trusts one folder of Lua trusts no other one beside it: a model splits its step, and names a function as the check of a part.
 mkdir -p split/agents/workflows

@@ -23,6 +23,7 @@
 ---
 --- The board shows content and active form of every task. A task is running while a specialist
 --- works on it, done as soon as it is, and failed between two attempts: never done with an error.
+local agents = require "hocket.agent"
 local assignments = require "hocket.patterns.coordinator.assignments"
 local attempt = require "hocket.patterns.coordinator.attempt"
 local outcome = require "hocket.patterns.outcome"
@@ -301,13 +302,32 @@ local function unblock(state, task, said)
   return nil, { code = "state", no_retry = true, message = ("what blocks '%s' was not removed: %s"):format(task.id, err.message) }
 end
 
+-- The folder of the agents that do a plan's steps, where it is one: what a file of this plan names as its team.
+local function folder_of(state, tasks)
+  local folder
+  for _, task in ipairs(tasks) do
+    local def = state.team[task.specialist]
+    local dir = def.file and rawget(agents.built_in(), def.name) ~= def and (def.file:match "^(.*)/[^/]*$" or ".")
+    if not dir or folder and folder ~= dir then return nil end
+    folder = dir
+  end
+  return folder
+end
+
+local function announce(state, value, sequential)
+  local source = (state.run.edition or 5) >= 5
+  state.run:emit("plan_started", { parent = state.options.parent, approve_plan = state.options.approve_parts and true or nil, tasks = json.array(value.tasks), board = state.board:number(),
+    task_ids = board_ids(state, value.tasks), execution_mode = sequential and "sequential" or "parallel", replan = state.replans,
+    team = source and folder_of(state, value.tasks) or nil, on_failure = source and state.on_failure ~= "skip" and state.on_failure or nil })
+end
+
 local function run_round(state, value)
   local sequential = (state.options.execution_mode or value.execution_mode) == "sequential"
   state.stop_reason, state.stalled, state.silent, state.in_round, state.sequential, state.reserved = nil, false, {}, {}, sequential, {}
   state.on_failure = state.options.on_failure or value.on_failure or "skip"
   local ok, err = enter(state, value.tasks)
   if not ok then return nil, err end
-  state.run:emit("plan_started", { parent = state.options.parent, approve_plan = state.options.approve_parts and true or nil, tasks = json.array(value.tasks), board = state.board:number(), task_ids = board_ids(state, value.tasks), execution_mode = sequential and "sequential" or "parallel", replan = state.replans })
+  announce(state, value, sequential)
   state.jobs:limit("group", state.group, sequential and 1 or state.options.limit or LIMIT)
   local ended <close> = setmetatable({}, { __close = function() state.jobs:limit("group", state.group, nil) end })
   local ids, refused = submit(state, value.tasks, sequential)
@@ -384,9 +404,20 @@ end
 
 local form
 
+-- An empty table of a script is a list where a list is expected.
+local function mark_lists(value)
+  for _, task in ipairs(type(value.tasks) == "table" and value.tasks or {}) do
+    for _, name in ipairs { "depends_on", "files", "findings" } do
+      local list = type(task) == "table" and task[name]
+      if type(list) == "table" and next(list) == nil then json.array(list) end
+    end
+  end
+end
+
 -- What is wrong with a plan that is to be carried out, whoever made it.
 local function wrong_with(state, value)
   form = form or plan.compile()
+  mark_lists(value)
   local ok, wrong = form:check(value, "the plan does not fit")
   if not ok then return wrong end
   if value.type ~= "task" or #(value.tasks or {}) == 0 then return "- it has no tasks" end

@@ -13,7 +13,7 @@ local FOLDER = "plans"
 
 -- ---- The plan of a run ----------------------------------------------------------------------------
 
--- What its records tell of its plan: the tasks by id, each with the mode of its plan, their order, and how it ended.
+-- What its records tell of its plan: the tasks by id, each with the event of its plan, their order, and how it ended.
 local function planned(id)
   local tasks, order, ended = {}, {}, nil
   local ok, err = stored.each(id, function(record)
@@ -24,36 +24,47 @@ local function planned(id)
     if event.type == "plan_finished" then ended = event end
     for _, task in ipairs(event.type == "plan_started" and event.tasks or {}) do
       if not tasks[task.id] then order[#order + 1] = task end
-      tasks[task.id] = { task = task, mode = event.execution_mode, approve_plan = event.approve_plan == true or nil }
+      tasks[task.id] = { task = task, event = event }
     end
   end)
   if not ok then return nil, err end
   return { tasks = tasks, order = order, ended = ended }
 end
 
--- The plan that ended last, without tasks that a new plan has replaced; before an end, all tasks.
+local function text_or_nil(value)
+  return type(value) == "string" and value or nil
+end
+
+-- The plan that ended last, without tasks that a new plan has replaced; before an end, all tasks. And what its events say of it.
 local function plan_in(found)
-  local made, approved = { type = "task", tasks = json.array {} }, nil
+  local made, about = { type = "task", tasks = json.array {} }, {}
   for _, one in ipairs(found.ended and found.ended.tasks or found.order) do
     local known = found.tasks[one.id]
     if known then
-      made.execution_mode, approved = made.execution_mode or known.mode, approved or known.approve_plan
+      local event = known.event
+      made.execution_mode, made.on_failure = made.execution_mode or text_or_nil(event.execution_mode), made.on_failure or text_or_nil(event.on_failure)
+      about.approve_plan, about.folder = about.approve_plan or event.approve_plan == true or nil, about.folder or text_or_nil(event.team)
       table.insert(made.tasks, known.task)
     end
   end
   if made.execution_mode ~= "sequential" then made.execution_mode = nil end
-  return made, approved
+  return made, about
 end
 
--- What the file of a run's plan says beside its steps; `dir`: the folder of the file that is made now.
+-- The folder of its agents, as a file in the folder `dir` names it; nil: it finds them by itself.
+local function team_of(folder, dir)
+  local here = sources.real "."
+  if here and folder:sub(1, #here + 1) == here .. "/" then folder = folder:sub(#here + 2) end
+  local by_default = plan_target.folder_of(dir .. "/plan.md", {})
+  if by_default and sources.real(by_default) == sources.real(folder) then return nil end
+  return (dir == "." or fs.is_absolute(folder)) and folder or "../" .. folder
+end
+
+-- Of a run of a plan's file that file knows the rest; runs of earlier versions had no team in their events.
 local function add_source(about, row, dir)
   local found = plan_target.find(row.target or "")
-  if not found then return end
-  local source, folder = found.plan.about, found.plan.folder
-  about.plan.on_failure, about.approve_plan = source.plan.on_failure, source.approve_plan
-  local by_default = plan_target.folder_of(dir .. "/plan.md", {})
-  if not folder or by_default and sources.real(by_default) == sources.real(folder) then return end
-  about.team = (dir == "." or fs.is_absolute(folder)) and folder or "../" .. folder
+  if found then about.plan.on_failure, about.approve_plan, about.folder = found.plan.about.plan.on_failure, found.plan.about.approve_plan, found.plan.folder end
+  about.team = about.folder and team_of(about.folder, dir)
 end
 
 local function name_of(text)
@@ -105,7 +116,9 @@ local function of_run(args)
   if not found then return nil, wrong end
   if not found.order[1] then return stored.failure("not_found", "run %s has carried out no plan", row.id) end
   local about = { name = name_of(row.input or ""), request = row.input ~= "" and row.input or nil, user = user_of(row) }
-  about.plan, about.approve_plan = plan_in(found)
+  local said
+  about.plan, said = plan_in(found)
+  about.approve_plan, about.folder = said.approve_plan, said.folder
   add_source(about, row, args.save and FOLDER or ".")
   if args.save then return save(row, found, about, args.save) end
   local text = args.yaml and plan.to_yaml(about) or plan.to_markdown(about)

@@ -203,23 +203,32 @@ end
 
 -- ---- Writing ----------------------------------------------------------------------------------
 
-local special = { ["true"] = true, ["false"] = true, null = true, yes = true, no = true }
+local special = { ["true"] = true, ["false"] = true, null = true, yes = true, no = true, on = true, off = true, y = true, n = true }
 
 -- JSON is YAML; what is plain without quotes is written so.
 local function scalar(value)
   if type(value) ~= "string" then return json.encode(value) end
-  if value:find "^[%a_][%w_./ -]*$" and not special[value:lower()] and not value:find " $" then return value end
+  if (value:find "^[%a_][%w_./ -]*$" or value:find "^%.%.?/[%w_./-]*$") and not special[value:lower()] and not value:find " $" then return value end
   return json.encode(value)
 end
 
-local function flow(value)
+local flow
+
+local function flow_map(value)
+  local names, parts = {}, {}
+  for name in pairs(value) do names[#names + 1] = tostring(name) end
+  table.sort(names)
+  for i, name in ipairs(names) do parts[i] = ("%s: %s"):format(scalar(name), flow(value[name])) end
+  return "{" .. table.concat(parts, ", ") .. "}"
+end
+
+function flow(value)
   if type(value) ~= "table" then return scalar(value) end
+  if value[1] == nil and next(value) ~= nil then return flow_map(value) end
+  if next(value) == nil then return json.encode(value) end
   local parts = {}
-  if value[1] ~= nil or next(value) == nil then
-    for i, one in ipairs(value) do parts[i] = flow(one) end
-    return "[" .. table.concat(parts, ", ") .. "]"
-  end
-  return json.encode(value)
+  for i, one in ipairs(value) do parts[i] = flow(one) end
+  return "[" .. table.concat(parts, ", ") .. "]"
 end
 
 local function is_said(value)
