@@ -358,6 +358,15 @@ local function still_served(name)
   return made and made.is_open() and made or nil
 end
 
+-- Another run of this process has loaded the script: it is one of this run's files as well, once.
+local function note(path)
+  local context = fiber.context()
+  local run = context and context.run
+  if not run or run.noted_script == path or not kept.here() or kept.is_replay() then return end
+  run.noted_script = path
+  sources.read(path) -- which the run continues with in another process
+end
+
 --- The base URL of the process's own scripted model, started when it is first asked for.
 ---@return string? base
 ---@return hocket.Error?
@@ -371,8 +380,8 @@ function sim.base()
       script = require "hocket.sim.team" {} -- in general terms
     end
     if not script then return nil, err end
-  elseif path and kept.here() and not kept.is_replay() then
-    sources.read(path) -- which the run continues with in another process
+  elseif path then
+    note(path)
   end
   local made
   made, err = effects.anew("sim", { script = name }, function() return still_served(name) or serve_all(name, script) end)

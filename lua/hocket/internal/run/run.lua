@@ -51,6 +51,7 @@ end
 ---@field beyond? hocket.Beyond[] Bounds that a person has approved, and that more may be allowed of.
 ---@field package sessions? table<string, hocket.Session> By operation, where somebody wants to see what is said to models.
 ---@field held? hocket.HeldBack What its agents write, until its hooks have decided about its answer.
+---@field noted_script? string The scripted model that is one of its files already (hocket.sim).
 ---@field gated? boolean Whether an agent has guards of its input: tool calls wait for them.
 ---@field hooks hocket.Hooks|false Who is asked before and after what it does (run/hooks.lua); nearly always nobody.
 ---@field package observer hocket.Observer|false Who notes what its trace needs (internal/telemetry); nearly always nobody.
