@@ -117,6 +117,11 @@ function plan_target.find(path)
   return { kind = "plan", path = path, dir = path:match "^(.*)/[^/]*$" or ".", plan = made }
 end
 
+-- What the file says of how its plan is carried out.
+local function options_of(made)
+  return { team = made.team, on_failure = made.about.plan.on_failure, approved = made.about.approve_plan ~= true }
+end
+
 --- Carries it out. `input`: the request, which each step has in its context.
 ---@async
 ---@param found table
@@ -124,9 +129,7 @@ end
 ---@return table? reply
 ---@return hocket.Error? err
 function plan_target.run(found, input)
-  local about, team = found.plan.about, found.plan.team
-  local options = { team = team, on_failure = about.plan.on_failure, approved = about.approve_plan ~= true }
-  return require("hocket.patterns.planner").carry_out(about.plan, options, input)
+  return require("hocket.patterns.planner").carry_out(found.plan.about.plan, options_of(found.plan), input)
 end
 
 -- ---- As a tool ----------------------------------------------------------------------------------
@@ -140,10 +143,9 @@ local function carry_out(env, path, request)
   if not ok then return nil, refused end
   local found, err = plan_target.find(path)
   if not found then return nil, err or { code = "agent", message = path .. ": no plan" } end
-  local about = found.plan.about
-  local reply
-  reply, err = require("hocket.patterns.planner").carry_out(about.plan, { team = found.plan.team, on_failure = about.plan.on_failure, approved = about.approve_plan ~= true,
-    model = env.model, allowed = env.allowed }, request)
+  local options, reply = options_of(found.plan), nil
+  options.model, options.allowed = env.model, env.allowed
+  reply, err = require("hocket.patterns.planner").carry_out(found.plan.about.plan, options, request)
   if not reply then return nil, err end
   if reply.finish == "declined" then return nil, { code = "declined", message = "the user did not approve the plan, and nothing was done" } end
   return reply.text
