@@ -97,13 +97,6 @@ function day_budget.units(kind, value)
   return math.min(math.ceil(kind == "cost" and value * day_budget.PARTS or value), MOST)
 end
 
---- Whether it can be a project's name.
----@param name any
----@return boolean
-function day_budget.is_name(name)
-  return type(name) == "string" and #name <= 64 and name:find "^[%w][%w._-]*$" ~= nil
-end
-
 ---@param project string
 ---@param date string
 ---@param kind string

@@ -19,8 +19,8 @@ local labels = require "hocket.internal.base.labels"
 local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
 local model = require "hocket.model"
 local orchestrate = require "hocket.orchestrate"
+local plain_name = require "hocket.internal.base.lazy" "hocket.internal.base.plain_name"
 local plan_target = require "hocket.internal.base.lazy" "hocket.internal.runner.plan_target"
-local day_budget = require "hocket.internal.base.lazy" "hocket.internal.models.day_budget"
 local kept_scripts = require "hocket.internal.base.lazy" "hocket.internal.runner.kept_scripts"
 local mod = require "hocket.internal.base.lazy" "hocket.internal.runner.mod"
 local prompt = require "hocket.internal.agents.prompt"
@@ -407,7 +407,8 @@ end
 local function check_project(options)
   local name = options.project
   if name == nil or options.replay then return true end
-  if not day_budget.is_name(name) then return failure("invalid", ("'%s' is no name of a project: letters, digits, '.', '_' and '-', with a letter or digit first, 64 at most"):format(tostring(name))) end
+  local wrong = plain_name.wrong(name, "project")
+  if wrong then return failure("invalid", wrong) end
   if effects.here() then return true end
   return failure("unsupported", "what a project may use in a day stands in the store: a run of a project has to be kept (--store)")
 end

@@ -2,12 +2,12 @@
 --- needs. Nothing of it is done here; what is wrong with its target, and whether its Lua may run, is said here.
 local bundle = require "hocket.internal.pool.bundle"
 local consent = require "hocket.internal.run.consent"
-local day_budget = require "hocket.internal.base.lazy" "hocket.internal.models.day_budget"
 local edition = require "hocket.internal.base.edition"
 local models = require "hocket.internal.base.lazy" "hocket.model"
 local provider_file = require "hocket.internal.base.lazy" "hocket.internal.runner.provider_file"
 local provider_place = require "hocket.internal.runner.provider_place"
 local rule_check = require "hocket.internal.session.rule_check"
+local plain_name = require "hocket.internal.base.lazy" "hocket.internal.base.plain_name"
 local retry = require "hocket.internal.pool.retry"
 local runs = require "hocket.internal.base.lazy" "hocket.internal.run.run"
 local store = require "hocket.internal.core.store"
@@ -27,11 +27,6 @@ local function failure(code, message, ...)
   return nil, { code = code, message = message:format(...) }
 end
 
--- A name that is none, in one line.
-local function shown(name)
-  return (tostring(name):sub(1, 80):gsub("%c", "?"))
-end
-
 local function check(args)
   runs.check_options(args.options or {})
   if not utf8.len(args.target) or args.target:find "\0" then return failure("invalid", "the target is not valid UTF-8, or has a NUL in it") end
@@ -41,13 +36,8 @@ local function check(args)
     if here[name] then return failure("unsupported", "the option '%s' is not for a run that a worker does", name) end
   end
   local project = args.project or (args.options or {}).project
-  if project ~= nil and not day_budget.is_name(project) then
-    return failure("invalid", "'%s' is no name of a project: letters, digits, '.', '_' and '-', with a letter or digit first, 64 at most", shown(project))
-  end
-  local pool = args.pool or POOL
-  if type(pool) ~= "string" or not pool:find "^[%w][%w._-]*$" or #pool > 64 then
-    return failure("invalid", "'%s' is no name of a pool: letters, digits, '.', '_' and '-', with a letter or digit first, 64 at most", shown(pool))
-  end
+  local wrong = project ~= nil and plain_name.wrong(project, "project") or plain_name.wrong(args.pool or POOL, "pool")
+  if wrong then return failure("invalid", "%s", wrong) end
   return true
 end
 

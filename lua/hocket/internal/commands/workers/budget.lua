@@ -1,6 +1,7 @@
 --- `hocket budget`: what projects may use in a day, and what is left of it. It stands in the store, for all who work on it.
 local day_budget = require "hocket.internal.models.day_budget"
 local json = require "hocket.json"
+local plain_name = require "hocket.internal.base.plain_name"
 local origin = require "hocket.internal.run.origin"
 local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
@@ -16,8 +17,9 @@ local function failure(code, message, ...)
 end
 
 local function check_name(name)
-  if day_budget.is_name(name) then return true end
-  return failure("invalid", "'%s' is no name of a project: letters, digits, '.', '_' and '-', with a letter or digit first, 64 at most", name)
+  local wrong = plain_name.wrong(name, "project")
+  if wrong then return failure("invalid", "%s", wrong) end
+  return true
 end
 
 -- ---- What is left -------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@ local check = require "hocket.internal.commands.check"
 local cron = require "hocket.internal.schedule.cron"
 local isotime = require "hocket.internal.base.isotime"
 local json = require "hocket.json"
+local plain_name = require "hocket.internal.base.plain_name"
 local ping = require "hocket.internal.base.lazy" "hocket.internal.serve.ping"
 local schedules = require "hocket.internal.schedule.schedules"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
@@ -43,8 +44,9 @@ local function name_of(target)
 end
 
 local function check_name(name)
-  if name:find "^[%w][%w._-]*$" and #name <= 64 then return true end
-  return failure("invalid", "'%s' is no name of a schedule: letters, digits, '.', '_' and '-', with a letter or digit first, 64 at most", name)
+  local wrong = plain_name.wrong(name, "schedule")
+  if wrong then return failure("invalid", "%s", wrong) end
+  return true
 end
 
 -- "2026-12-31" is until its end, there; or with a time of day.
