@@ -5,33 +5,34 @@
 #include "store/draw.h"
 #include "store/store_impl.h"
 
-#define TEXT(member) offsetof(struct hocket__store_question, member)
+#define TEXT_AT(member) offsetof(struct hocket__store_question, member)
 
 /* The texts of each kind of question, 0 behind the last. */
 static const size_t texts[HOCKET__STORE_CALLS][6] = {
-    [HOCKET__STORE_FIND] = { TEXT(find.prefix) },
-    [HOCKET__STORE_TAKE] = { TEXT(run.id) },
-    [HOCKET__STORE_REMOVE] = { TEXT(run.id) },
-    [HOCKET__STORE_MESSAGES] = { TEXT(run.id) },
-    [HOCKET__STORE_TAKE_NEXT] = { TEXT(take_next.pools) },
-    [HOCKET__STORE_RUNS] = { TEXT(runs.before), TEXT(runs.parent), TEXT(runs.caller),
-        TEXT(runs.pool), TEXT(runs.project) },
-    [HOCKET__STORE_ENTRIES] = { TEXT(log.id) },
-    [HOCKET__STORE_RECORDS] = { TEXT(log.id) },
-    [HOCKET__STORE_FILES] = { TEXT(files.generation) },
-    [HOCKET__STORE_MESSAGE] = { TEXT(message.run), TEXT(message.said.id), TEXT(message.said.json) },
-    [HOCKET__STORE_SUBMIT] = { TEXT(submit.id), TEXT(submit.bundle) },
-    [HOCKET__STORE_NOTE_PUT] = { TEXT(note_put.note.memory), TEXT(note_put.note.id),
-        TEXT(note_put.note.text), TEXT(note_put.note.meta), TEXT(note_put.note.vector) },
-    [HOCKET__STORE_NOTE_DEL] = { TEXT(notes.memory), TEXT(notes.id) },
-    [HOCKET__STORE_NOTES] = { TEXT(notes.memory), TEXT(notes.id), TEXT(notes.query),
-        TEXT(notes.vector) },
-    [HOCKET__STORE_ITEM_PUT] = { TEXT(item.item.kind), TEXT(item.item.id),
-        TEXT(item.item.generation), TEXT(item.item.json), TEXT(item.bundle) },
-    [HOCKET__STORE_ITEM_DEL] = { TEXT(item.item.kind), TEXT(item.item.id) },
-    [HOCKET__STORE_ITEMS] = { TEXT(items.kind), TEXT(items.id) },
-    [HOCKET__STORE_DRAW] = { TEXT(draw.name), TEXT(draw.holder) },
-    [HOCKET__STORE_MAINTAIN] = { TEXT(maintenance.worker), TEXT(maintenance.reader) },
+    [HOCKET__STORE_FIND] = { TEXT_AT(find.prefix) },
+    [HOCKET__STORE_TAKE] = { TEXT_AT(run.id) },
+    [HOCKET__STORE_REMOVE] = { TEXT_AT(run.id) },
+    [HOCKET__STORE_MESSAGES] = { TEXT_AT(run.id) },
+    [HOCKET__STORE_TAKE_NEXT] = { TEXT_AT(take_next.pools) },
+    [HOCKET__STORE_RUNS] = { TEXT_AT(runs.before), TEXT_AT(runs.parent), TEXT_AT(runs.caller),
+        TEXT_AT(runs.pool), TEXT_AT(runs.project) },
+    [HOCKET__STORE_ENTRIES] = { TEXT_AT(log.id) },
+    [HOCKET__STORE_RECORDS] = { TEXT_AT(log.id) },
+    [HOCKET__STORE_FILES] = { TEXT_AT(files.generation) },
+    [HOCKET__STORE_MESSAGE] = { TEXT_AT(message.run), TEXT_AT(message.said.id),
+        TEXT_AT(message.said.json) },
+    [HOCKET__STORE_SUBMIT] = { TEXT_AT(submit.id), TEXT_AT(submit.bundle) },
+    [HOCKET__STORE_NOTE_PUT] = { TEXT_AT(note_put.note.memory), TEXT_AT(note_put.note.id),
+        TEXT_AT(note_put.note.text), TEXT_AT(note_put.note.meta), TEXT_AT(note_put.note.vector) },
+    [HOCKET__STORE_NOTE_DEL] = { TEXT_AT(notes.memory), TEXT_AT(notes.id) },
+    [HOCKET__STORE_NOTES] = { TEXT_AT(notes.memory), TEXT_AT(notes.id), TEXT_AT(notes.query),
+        TEXT_AT(notes.vector) },
+    [HOCKET__STORE_ITEM_PUT] = { TEXT_AT(item.item.kind), TEXT_AT(item.item.id),
+        TEXT_AT(item.item.generation), TEXT_AT(item.item.json), TEXT_AT(item.bundle) },
+    [HOCKET__STORE_ITEM_DEL] = { TEXT_AT(item.item.kind), TEXT_AT(item.item.id) },
+    [HOCKET__STORE_ITEMS] = { TEXT_AT(items.kind), TEXT_AT(items.id) },
+    [HOCKET__STORE_DRAW] = { TEXT_AT(draw.name), TEXT_AT(draw.holder) },
+    [HOCKET__STORE_MAINTAIN] = { TEXT_AT(maintenance.worker), TEXT_AT(maintenance.reader) },
 };
 
 static struct hocket__str *text_at(struct hocket__store_question *q, size_t offset)
