@@ -16,6 +16,7 @@ cp "$build/hocket.dll" "$build/hocket.lib" "$build/libhocket.dll.a" "$build/hock
 cp "$source/include/hocket/hocket.h" "$kit/include/hocket/"
 cp -r "$build/lua" "$build/engines" "$kit/"
 cp -r "$source/tests/lua" "$source/tests/module" "$kit/tests/"
+cp -r "$source/examples" "$kit/"
 find "$build/tests" -name 'test_*.exe' -exec cp {} "$kit/tests/c/" \;
 find "$kit/lua" "$kit/engines" -type f ! -name '*.dll' ! -name '*.exe' -delete
 sed 's/$/\r/' "$windows/run.cmd" >"$kit/run.cmd"
