@@ -66,6 +66,26 @@ function blockers.framed(of, blocked)
   return fence.wrap("blocker", of, ("%s\nIt needs: %s"):format(blocked.what, blocked.needs))
 end
 
+--- The way from a task to one that it waits for, also through others, or nil: whoever is to wait for the first would wait in a circle.
+---@param from string|integer
+---@param to string|integer
+---@param awaited fun(id: string|integer): (string|integer)[] For whom a task waits.
+---@return (string|integer)[]? ids
+function blockers.way(from, to, awaited)
+  orchestrate.argument("patterns.blockers.way", 3, "function", awaited)
+  local seen = {}
+  local function go(id)
+    if id == to then return { id } end
+    if seen[id] then return nil end
+    seen[id] = true
+    for _, other in ipairs(awaited(id)) do
+      local path = go(other)
+      if path then return table.move(path, 1, #path, 2, { id }) end
+    end
+  end
+  return go(from)
+end
+
 -- ---- Of a plan -----------------------------------------------------------------------------------
 
 --- Whether a task may be reported as blocked once more.
@@ -83,32 +103,22 @@ function blockers.may_wait(entry)
 end
 
 -- For whom a task waits.
-local function awaited(entry)
-  local ids = {}
-  table.move(entry.depends_on or {}, 1, #(entry.depends_on or {}), 1, ids)
-  table.move(entry.parts or {}, 1, #(entry.parts or {}), #ids + 1, ids)
-  for _, one in ipairs(entry.blockers or {}) do
-    for _, id in ipairs(one.tasks or {}) do ids[#ids + 1] = id end
-  end
-  return ids
-end
-
--- The way from a task to one that it waits for, or nil.
-local function path_to(state, from, to, seen)
-  if from == to then return { from } end
-  local entry = state.channel.by_id[from]
-  if not entry or seen[from] then return nil end
-  seen[from] = true
-  for _, id in ipairs(awaited(entry)) do
-    local path = path_to(state, id, to, seen)
-    if path then return table.move(path, 1, #path, 2, { from }) end
+local function awaited_in(state)
+  return function(id)
+    local entry, ids = state.channel.by_id[id] or {}, {}
+    table.move(entry.depends_on or {}, 1, #(entry.depends_on or {}), 1, ids)
+    table.move(entry.parts or {}, 1, #(entry.parts or {}), #ids + 1, ids)
+    for _, one in ipairs(entry.blockers or {}) do
+      for _, other in ipairs(one.tasks or {}) do ids[#ids + 1] = other end
+    end
+    return ids
   end
 end
 
 local function wrong_dependency(state, task, one, id)
   local entry = state.channel.by_id[id]
   if not entry or entry.status == "completed" then return nil end
-  local path = path_to(state, id, task.id, {})
+  local path = blockers.way(id, task.id, awaited_in(state))
   if path then return ("- the tasks would wait for each other in a circle: %s -> %s -> %s"):format(one.id, table.concat(path, " -> "), one.id) end
   return ("- task '%s' depends on '%s', which is not done: it may depend on tasks that are done, and on new ones"):format(one.id, id)
 end

@@ -115,6 +115,19 @@ t.test("whoever removes a blocker, or plans that, is cut: the task has failed, o
   t.equal(#s.events(run, "tasks_created"), 1)
 end)
 
+t.test("the way from a task to another goes through those that it waits for, and ends in a circle beside it", function()
+  local blockers = hocket.patterns.blockers
+  local waits = { a = { "b", "c" }, b = { "a", "e" }, c = { "d" }, d = {}, e = {} }
+  local function awaited(id) return waits[id] or {} end
+  t.same(blockers.way("a", "d", awaited), { "a", "c", "d" })
+  t.same(blockers.way("b", "d", awaited), { "b", "a", "c", "d" })
+  t.same(blockers.way("d", "d", awaited), { "d" })
+  t.same(blockers.way(1, 2, function(id) return ({ { 3 }, {}, { 2 } })[id] end), { 1, 3, 2 })
+  t.equal(blockers.way("a", "x", awaited), nil)
+  t.equal(blockers.way("x", "a", awaited), nil)
+  t.raises("bad argument #3 to 'patterns.blockers.way'", blockers.way, "a", "b", waits)
+end)
+
 t.test("a circle is refused, with its path", function()
   local wrongs = {}
   p.play { mason = function(request) return request.last.text:find "It was refused" and "without" or report "walls" end,

@@ -13,15 +13,8 @@ local function of(board)
   return boards[board]
 end
 
--- The way from a task to one that it waits for, or nil.
-local function path_to(known, from, to, seen)
-  if from == to then return { from } end
-  if seen[from] or not known[from] then return nil end
-  seen[from] = true
-  for _, id in ipairs(known[from].for_tasks) do
-    local path = path_to(known, id, to, seen)
-    if path then return table.move(path, 1, #path, 2, { from }) end
-  end
+local function awaited_in(known)
+  return function(id) return known[id] and known[id].for_tasks or {} end
 end
 
 local function accept(board, ids, args)
@@ -34,7 +27,7 @@ local function accept(board, ids, args)
   end
   for _, id in ipairs(args.needs_tasks or {}) do
     if not board:tasks { id } then return nil, { code = "not_found", message = ("there is no task %d"):format(id) } end
-    local path = path_to(known, id, args.id, {})
+    local path = blockers.way(id, args.id, awaited_in(known))
     if path then return nil, { code = "invalid", message = ("the tasks would wait for each other in a circle: %d -> %s"):format(args.id, table.concat(path, " -> ")) } end
   end
   return true
