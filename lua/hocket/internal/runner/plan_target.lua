@@ -143,10 +143,10 @@ local function carry_out(env, path, request)
   if not ok then return nil, refused end
   local found, err = plan_target.find(path)
   if not found then return nil, err or { code = "agent", message = path .. ": no plan" } end
-  local options, reply = options_of(found.plan), nil
+  local options = options_of(found.plan)
   options.model, options.allowed = env.model, env.allowed
-  reply, err = require("hocket.patterns.planner").carry_out(found.plan.about.plan, options, request)
-  if not reply then return nil, err end
+  local reply, wrong = require("hocket.patterns.planner").carry_out(found.plan.about.plan, options, request)
+  if not reply then return nil, wrong end
   if reply.finish == "declined" then return nil, { code = "declined", message = "the user did not approve the plan, and nothing was done" } end
   return reply.text
 end
