@@ -425,16 +425,11 @@ static void on_routed(const struct about *a)
     add_member(a, "reason", DETAIL);
 }
 
-/* "splits house into 2 parts: house.bricks (mason), house.roof (mason)" */
-static void on_split(const struct about *a)
+/* ": house.bricks (mason), house.roof (mason)" */
+static void add_tasks(const struct about *a)
 {
     const hocket_json *tasks = hocket_json_get(a->event, "tasks");
     size_t n = hocket_json_count(tasks);
-    a->line->tone = CLI_DIM;
-    cli_buf_adds(text_of(a), "splits ");
-    add_member(a, "id", DETAIL);
-    cli_buf_adds(text_of(a), " into ");
-    cli_text_plural(text_of(a), (long long) n, "part");
     for (size_t i = 0; i < n && i < 20; i++) {
         const hocket_json *one = hocket_json_at(tasks, i);
         cli_buf_adds(text_of(a), i ? ", " : ": ");
@@ -447,14 +442,67 @@ static void on_split(const struct about *a)
         cli_buf_addf(text_of(a), " and %zu more", n - 20);
 }
 
-/* A check that holds shows in its task's end. */
+/* "splits house into 2 parts: house.bricks (mason), house.roof (mason)" */
+static void on_split(const struct about *a)
+{
+    a->line->tone = CLI_DIM;
+    cli_buf_adds(text_of(a), "splits ");
+    add_member(a, "id", DETAIL);
+    cli_buf_adds(text_of(a), " into ");
+    cli_text_plural(
+        text_of(a), (long long) hocket_json_count(hocket_json_get(a->event, "tasks")), "part");
+    add_tasks(a);
+}
+
+/* "carries out a plan, one task after the other: sights (guide), roof (guide)" */
+static void on_plan(const struct about *a)
+{
+    int64_t parent = number(a, "parent");
+    a->line->details = true; /* the tasks were shown when they were planned */
+    a->line->tone = CLI_DIM;
+    if (parent > 0)
+        cli_buf_addf(text_of(a), "carries out the parts of task %lld", (long long) parent);
+    else
+        cli_buf_adds(
+            text_of(a), number(a, "replan") > 0 ? "carries out a new plan" : "carries out a plan");
+    if (strcmp(cli_member(a->event, "execution_mode"), "sequential") == 0)
+        cli_buf_adds(text_of(a), ", one task after the other");
+    add_tasks(a);
+}
+
+/* "passes the check of sights (command)"; one that holds is a detail: it shows in its task's end, too. */
 static void on_checked(const struct about *a)
 {
-    if (hocket_json_bool(hocket_json_get(a->event, "ok"), false))
+    bool ok = hocket_json_bool(hocket_json_get(a->event, "ok"), false);
+    a->line->details = ok;
+    a->line->tone = ok ? CLI_DIM : CLI_WARN;
+    if (!ok) {
+        cli_buf_adds(text_of(a), "fails the check: ");
+        add_member(a, "reason", DETAIL);
         return;
-    a->line->tone = CLI_WARN;
-    cli_buf_adds(text_of(a), "fails the check: ");
-    add_member(a, "reason", DETAIL);
+    }
+    cli_buf_adds(
+        text_of(a), *cli_member(a->event, "task") ? "passes the check of " : "passes its check");
+    add_member(a, "task", DETAIL);
+    cli_buf_adds(text_of(a), " (");
+    add_member(a, "check", DETAIL);
+    cli_buf_adds(text_of(a), ")");
+}
+
+/* "has read text that is labelled web, private (web_fetch)" */
+static void on_labels(const struct about *a)
+{
+    const hocket_json *labels = hocket_json_get(a->event, "labels");
+    a->line->details = true;
+    a->line->tone = CLI_DIM;
+    cli_buf_adds(text_of(a), "has read text that is labelled ");
+    for (size_t i = 0; i < hocket_json_count(labels) && i < 20; i++) {
+        cli_buf_adds(text_of(a), i ? ", " : "");
+        add_shown(text_of(a), hocket_json_at(labels, i), 64);
+    }
+    cli_buf_adds(text_of(a), " (");
+    add_member(a, "tool", DETAIL);
+    cli_buf_adds(text_of(a), ")");
 }
 
 /* "takes the saved plan house (plans/house.md) as a draft" */
@@ -709,7 +757,9 @@ static const struct {
     { "task_split", on_split },
     { "task_blocked", on_blocked },
     { "task_unblocked", on_unblocked },
+    { "plan_started", on_plan },
     { "checked", on_checked },
+    { "labels_added", on_labels },
     { "draft_found", on_draft },
     { "answers_remembered", on_remembered },
     { "hook_decided", on_hook },

@@ -82,6 +82,8 @@ run hocket run --plan none.md; expect 2
 rm -f ./*.txt; run hocket run -a allow --plan plan.md "for two"; expect 0
 has out "3 by 4 metres"; has out "A roof that keeps dry"; has err "fails the check: there is no file plot.txt"; has err "fails the check: rules.dry refused it"
 cp out whole; id=$(grep -oE '01[0-9A-Z]{24}' err | head -n 1)
+hasnt err "carries out"; hasnt err "passes" # details
+run hocket show "$id"; has out "carries out a plan: plot (surveyor), walls (mason), roof (mason)"; has out "passes the check of walls (command)"; has out "passes the check of roof (function)"; hasnt out plan_started
 rm -f ./*.txt; run hocket run -q --store off -a write_file=allow --plan plan.md; has out "'execute_command' was not allowed"
 HOCKET_TRUST='' run hocket run -q --model sim-openai/x -a allow --plan plan.md; [ "$code" != 0 ] || has out "may not run"
 
@@ -157,7 +159,8 @@ end
 plan("parallel", "a", "b")
 return plan("sequential", "b", "c", "a").text
 X
-run hocket run -q --trust two.lua; expect 0; run hocket plan last; expect 0; has out "execution_mode: sequential"
+run hocket run -q --trust two.lua; expect 0; run hocket show last; has out "carries out a plan, one task after the other: b (mason), c (mason), a (mason)"
+run hocket plan last; expect 0; has out "execution_mode: sequential"
 [ "$(grep '^## ' out | tr -d '\n')" = "## b## c## a" ] || fail "another order"
 rm two.lua gate.md
 # Of a script's plan it names the folder of the agents, so that it is checked and run as it is; what follows a failure is there, too.
@@ -177,6 +180,15 @@ for way in part whole; do
   run hocket run -q --plan deep-$way; expect 0
 done
 rm -r deep deep.md deep.yaml plans/deep-*
+
+# What labels a conversation.
+cat >read.lua <<'X'
+local hocket = require "hocket"
+local look = hocket.tool { name = "write_file", description = "Looks", taints = "web", run = function() return "sun" end }
+return hocket.run(hocket.agent { name = "seer", prompt = "You build", tools = { look } }, "now").text
+X
+run hocket run -v read.lua; expect 0; has err "seer has read text that is labelled web (write_file)"
+run hocket show last; has out "has read text that is labelled web (write_file)"; hasnt out labels_added; rm read.lua
 
 # Whoever trusts one folder of Lua trusts no other one beside it: a model splits its step, and names a function as the check of a part.
 mkdir -p split/agents/workflows

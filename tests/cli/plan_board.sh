@@ -84,6 +84,7 @@ end
 X1
 run hocket run -q site/agents/lead.md now; expect 0; cp out site/whole; tree >site/shown
 has site/shown "Build a house"; has site/shown "walls"; has site/shown "3 of 3 done"
+run hocket show last; has out "carries out the parts of task 1: walls (hand), roof (hand)"
 
 # Killed at any moment it goes on, or had ended: nobody fails, splits or reports twice, and the tree is the same. Its events may be seen before the
 # store has the run: then there is none, and nobody says that it could go on.
