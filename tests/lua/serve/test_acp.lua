@@ -44,7 +44,7 @@ local function with_client(name, spec, fn)
     local dir <close> = t.dir()
     for path, text in pairs(files) do dir:write(path, text) end
     for path, text in pairs(spec.files or {}) do dir:write(path, text) end
-    local client <close> = clients.open { target = not spec.no_target and dir.path .. "/agents" or nil, on = spec.on and spec.on(dir), options = spec.options or { trust = false } }
+    local client <close> = clients.open { target = not spec.no_target and dir.path .. "/" .. (spec.target or "agents") or nil, on = spec.on and spec.on(dir), options = spec.options or { trust = false } }
     reply, released = spec.reply or as_told, false
     fn(client, dir)
     released = true
@@ -533,6 +533,21 @@ end }, function(c, dir)
     end
     t.equal(status, "completed", call.title)
   end
+end)
+
+with_client("each task of a plan stands once in the editor's, and the next plan takes its place", { target = "plan.md", files = {
+  ["plan.md"] = "---\nplan: tidy\n---\n## look\n- owner: helper\n\nLook around.\n\n## tidy\n- owner: helper\n- after: look\n\nTidy up.\n",
+} }, function(c, dir)
+  c:session(dir.path)
+  for turn = 1, 2 do
+    t.same(c:prompt "the shed", { stopReason = "end_turn" })
+    for i, plan in ipairs(c:of "plan") do t.equal(#plan.entries, 2, ("turn %d, update %d"):format(turn, i)) end
+    local last = c:of "plan"[#c:of "plan"].entries
+    t.same({ last[1].content, last[1].status, last[2].content, last[2].status }, { "Look around.", "completed", "Tidy up.", "completed" })
+  end
+  local titles = {}
+  for i, one in ipairs(c:of "tool_call") do titles[i] = one.title end
+  t.same(titles, { "helper: Look around.", "helper: Tidy up.", "helper: Look around.", "helper: Tidy up." })
 end)
 
 with_client("commands with a slash; what is none is the agent's", {}, function(c, dir)

@@ -3,7 +3,7 @@
 ---     text of whom one talks with     agent_message_chunk; reasoning: agent_thought_chunk
 ---     a tool's call                   tool_call, tool_call_update; its `_meta` names the message beside it, which is commentary
 ---     another agent at work           a call of its own, with what it says as its content
----     tasks on boards, plans          plan
+---     tasks on boards, so of plans    plan
 ---     a model's reply                 usage_update
 ---
 --- Whom one talks with is the agent that the conversation is with, and whoever it hands on to; what others say is theirs.
@@ -159,12 +159,13 @@ end
 
 -- ---- Other agents --------------------------------------------------------------------------------
 
--- A plan's, a member's, a specialist's work, as a call.
+-- A plan's, a member's, a specialist's work, as a call. What it was asked begins with what its person should see of that.
 local function begin_agent(self, event)
   local id = next_id(self)
   self.ops[event.op] = { id = id, texts = {} }
   self.agents[id] = event.op
-  local title = calls.title(("%s: %s"):format(event.display_name or event.agent, event.message or ""))
+  local asked = (event.message or ""):match "[^\n]*%S[^\n]*" or ""
+  local title = calls.title(("%s: %s"):format(event.display_name or event.agent, asked))
   self.send { sessionUpdate = "tool_call", toolCallId = id, title = title, kind = "think", status = "in_progress" }
 end
 
@@ -236,12 +237,6 @@ end
 
 function on.task_updated(self, event)
   put_task(self, ("%s/%s"):format(event.board, event.id), event)
-  show_plan(self)
-end
-
-function on.plan_started(self, event)
-  forget_done(self)
-  for i, task in ipairs(event.tasks or {}) do put_task(self, "plan/" .. tostring(task.id or i), { text = task.description }) end
   show_plan(self)
 end
 
