@@ -31,7 +31,7 @@ for store in off runs.db; do
   sed -n 's/^there: //p' out >there
 done
 # Compiled for nothing: of these a plain run has no use, but one over HTTP or one that is continued. script_reply comes when the script has ended.
-sort -u used | comm -13 - there | grep -v '/consistency.lua$\|/context.lua$\|/kept_call.lua$\|/pool.lua$\|/prices.lua$' >surplus
+sort -u used | comm -13 - there | grep -v '/consistency.lua$\|/context.lua$\|/kept_call.lua$\|/pool.lua$\|/prices.lua$\|/script_reply.lua$' >surplus
 empty surplus
 
 # LD_DEBUG names each library that is loaded.

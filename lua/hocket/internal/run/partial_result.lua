@@ -186,7 +186,6 @@ end
 ---@param run hocket.Run
 ---@return hocket.Shortfall[]?
 function partial_result.of(run)
-  if not (run.failures or run.plans) then return nil end
   local list = {}
   for _, one in ipairs(run.failures or {}) do
     list[#list + 1] = { agent = one.agent, path = one.path, error = one.error, code = one.code, task = one.task, text = one.text }

@@ -513,6 +513,13 @@ function Run:rest(board, document)
   if oldest.document ~= self.documents[1] then let_go(self.documents, oldest.document) end
 end
 
+--- What its answer was made without; nil when that is nothing, for which the module is not loaded.
+---@return hocket.Shortfall[]?
+---@internal
+function Run:missing()
+  if self.failures or self.plans then return partial_result.of(self) end
+end
+
 --- What the run has used so far: tokens, calls, cost (null when a part is not known).
 ---@return {input: integer, output: integer, cached: integer, cache_write: integer, reasoning: integer, calls: integer, tool_calls: integer, seconds: number, cost: number, cost_known?: number, unpriced?: integer}
 function Run:usage()
@@ -697,7 +704,7 @@ end
 
 local function tell_end(self)
   self.final_tasks = tasks_json(self)
-  local missing = partial_result.of(self)
+  local missing = self:missing()
   return self.journal:append("workflow_finished", ('{"document_versions":%s,%s%s"tasks":%s,"usage":%s}'):format(versions_json(self), how_ended(self, missing),
     missing and ('"partial":%s,'):format(json.encode(missing)) or "", self.final_tasks, json.encode(self:usage())))
 end
@@ -769,7 +776,7 @@ function Run:result(outcome)
   local document = self.documents[1]
   local models, simulated = self:models_asked()
   return with_rest({
-    models = models, simulated = simulated, partial = partial_result.of(self) or json.null,
+    models = models, simulated = simulated, partial = self:missing() or json.null,
     sources = outcome.sources, made = outcome.made,
     run = self.id, ok = outcome.ok, text = outcome.text or "", finish = outcome.finish,
     error = outcome.error and error_of(outcome.error) or json.null,

@@ -19,7 +19,6 @@ local memory = require "hocket.internal.base.lazy" "hocket.internal.base.memory"
 local required = require "hocket.internal.base.lazy" "hocket.internal.runner.required"
 local run_hooks = require "hocket.internal.base.lazy" "hocket.internal.runner.hooks.around"
 local runs = require "hocket.internal.run.run"
-local partial_result = require "hocket.internal.base.lazy" "hocket.internal.run.partial_result"
 local steering = require "hocket.internal.base.lazy" "hocket.internal.run.steering"
 local system = require "hocket.internal.core.system"
 local targets = require "hocket.internal.runner.target"
@@ -236,7 +235,7 @@ local function in_own_run(agent, input, options, started)
   end)
   if listener then listener:wait() end
   if reply then
-    reply.run, reply.usage_total, reply.partial = run, run:usage(), partial_result.of(run)
+    reply.run, reply.usage_total, reply.partial = run, run:usage(), run:missing()
     reply.models, reply.simulated = run:models_asked()
   end
   return outward(reply, err)
