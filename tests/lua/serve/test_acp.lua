@@ -199,9 +199,16 @@ with_client("plan mode: it only reads until the person agrees, and the mode goes
   t.ok(not io.open(dir.path .. "/made.txt"))
   t.has(c:text(), "plan mode only reads")
   c:prompt 'call present_plan {"plan": "1. write made.txt"}'
-  t.has(json.encode(c.requests[1].params), "1. write made.txt")
+  local asked, told = c.requests[1].params, c:of "tool_call_update"
+  t.same(asked.toolCall.content, { { type = "content", content = { type = "text", text = "1. write made.txt" } } }, "buttons take the place of the question's words")
+  t.same({ asked.toolCall.title, asked.toolCall.kind }, { "present_plan", "switch_mode" })
+  for _, one in ipairs(told) do
+    if one.toolCallId == asked.toolCall.toolCallId then told = one end
+  end
+  t.same({ told.status, told.content }, { "completed", asked.toolCall.content }, "the plan stays to be seen")
+  t.has(told.rawOutput.text, "The user agrees")
   t.equal(contents(dir, "made.txt"), "made")
-  local told = c:of "current_mode_update"
+  told = c:of "current_mode_update"
   t.equal(told[#told].currentModeId, "auto")
   assert(c:call("session/set_mode", { sessionId = c.id, modeId = "plan" }))
   assert(c:call("session/set_mode", { sessionId = c.id, modeId = "auto" }))
@@ -295,6 +302,82 @@ with_client("a question as a form, where the editor has such", { on = function()
   c:session(dir.path, { elicitation = { form = json.decode "{}" } })
   t.same(c:prompt 'call ask_user {"question": "Which?"}', { stopReason = "end_turn" })
   t.has(c:text(), "It said: Which one")
+end)
+
+-- A planner, whose saved plan is the draft for "Tidy up".
+local planning = {
+  ["plans/tidy.md"] = "---\nplan: tidy\nrequest: Tidy up\n---\n## sweep\n- owner: helper\n\nSweep.\n",
+  ["main.lua"] = [[
+local hocket = require "hocket"
+local function agent(name, prompt) return hocket.agent { name = name, prompt = prompt, description = name, model = "editor/m" } end
+return function(message)
+  local reply, err = hocket.patterns.planner.run { request = message, planner = agent("lead", "You plan."), team = { helper = agent("helper", "You help.") },
+    specialists = { "helper" }, approve_plan = true, plans = PLANS }
+  return reply and reply.text, err
+end]],
+}
+
+local function write_planning(dir)
+  dir:write("main.lua", (planning["main.lua"]:gsub("PLANS", ("%q"):format(dir.path .. "/plans"))))
+end
+
+-- Chooses these one after the other; how each call was shown is in `calls` and, by the call's id, how it ended.
+local function choosing(list, form)
+  return { target = "main.lua", files = planning, options = { trust = true }, on = function(dir)
+    write_planning(dir)
+    return {
+      ["session/request_permission"] = function() return { outcome = { outcome = "selected", optionId = table.remove(list, 1) } } end,
+      ["elicitation/create"] = form,
+    }
+  end, reply = function(q)
+    if q.system:find "You plan" then return json.encode { type = "task", tasks = { { id = "a", specialist = "helper", description = q.last.text:find "only the floor" and "Sweep the floor" or "Scrub" } } } end
+    return "did: " .. q.last.text:match "^[^\n]*"
+  end }
+end
+
+local function shown(c, n)
+  local call, names, status = c.requests[n].params.toolCall, {}, nil
+  for i, one in ipairs(c.requests[n].params.options) do names[i] = one.name end
+  for _, kind in ipairs { "tool_call", "tool_call_update" } do
+    for _, one in ipairs(c:of(kind)) do
+      if one.toolCallId == call.toolCallId then status = (status and status .. " " or "") .. one.status end
+    end
+  end
+  return { call.title, call.content[1].content.text:match "[^\n]*$", table.concat(names, ", "), status }
+end
+
+with_client("a plan is changed in words, and a draft makes room for a new plan", choosing { "change", "reject", "new", "allow" }, function(c, dir)
+  c:session(dir.path)
+  t.same(c:prompt "Tidy up", { stopReason = "end_turn" })
+  t.equal(c:text(), "What is to be changed?")
+  t.has(c.requests[1].params.toolCall.content[1].content.text, "A draft: the saved plan 'tidy'")
+  c:prompt "only the floor"
+  t.same(shown(c, 1), { "Go ahead with this plan?", "1. sweep (helper): Sweep.", "Go ahead, Do not, Change it, New plan", "pending completed" })
+  t.same(shown(c, 2), { "Go ahead with this plan?", "1. a (helper): Sweep the floor", "Go ahead, Do not, Change it", "pending failed" })
+  t.has(c:text(), "nothing was done")
+  c:prompt "tidy up"
+  t.same(shown(c, 4), { "Go ahead with this plan?", "1. a (helper): Scrub", "Go ahead, Do not, Change it", "pending completed" })
+  t.has(c:text(), "did: Scrub")
+end)
+
+with_client("what is to be changed in a plan is a form, where the editor has such", choosing({ "change", "allow" }, function(params)
+  return { action = "accept", content = { answer = params.message == "What is to be changed?" and "only the floor" or "no" } }
+end), function(c, dir)
+  c:session(dir.path, { elicitation = { form = json.decode "{}" } })
+  t.same(c:prompt "Tidy up", { stopReason = "end_turn" })
+  t.equal(c:text(), "did: Sweep the floor")
+end)
+
+with_client("a cancel while a plan waits ends its call", { target = "main.lua", files = planning, options = { trust = true }, on = function(dir)
+  write_planning(dir)
+  return {}
+end }, function(c, dir)
+  c:session(dir.path)
+  local id = c:ask("session/prompt", { sessionId = c.id, prompt = text "Tidy up" })
+  c:wait(function() return c.requests[1] end)
+  c:tell("session/cancel", { sessionId = c.id })
+  c:wait(function() return c.answers[id] end)
+  t.equal(shown(c, 1)[4], "pending failed")
 end)
 
 with_client("a cancel while a question waits ends it", {}, function(c, dir)

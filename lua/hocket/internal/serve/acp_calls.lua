@@ -15,6 +15,7 @@ local by_name = {
   read_file = "read", read_files = "read", view_image = "read", list_directory = "read", get_file_info = "read", read_document = "read", read_tasks = "read",
   search_files = "search", web_search = "search", search_tools = "search", write_file = "edit", edit_file = "edit", write_section = "edit",
   move_file = "move", execute_command = "execute", execute_python = "execute", execute_javascript = "execute", execute_lua = "execute", web_fetch = "fetch",
+  present_plan = "switch_mode", todo = "think",
 }
 
 local by_effect = { run = "execute", write = "edit", fetch = "fetch", read = "read" }

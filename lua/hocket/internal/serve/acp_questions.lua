@@ -51,6 +51,16 @@ local function shown_call(self, event, call)
   return { toolCallId = told.toolCallId, title = told.title, kind = told.kind, status = "pending", rawInput = told.rawInput, locations = told.locations, content = content_of(self, event, call) }
 end
 
+-- Tells the editor a call that stands for a question, where no tool's call does. Who closes what is returned ends it.
+local function begin_call(self, call)
+  local told, status = { sessionUpdate = "tool_call" }, "failed"
+  for name, value in pairs(call) do told[name] = value end
+  self:update(told)
+  return setmetatable({ ends = function(word) status = word end }, { __close = function()
+    self:update { sessionUpdate = "tool_call_update", toolCallId = call.toolCallId, status = status }
+  end })
+end
+
 local verdicts = { allow = "allow", always = "always", reject = "deny" }
 
 --- A call waits for leave.
@@ -63,16 +73,12 @@ function acp_questions.approval(self, event, call)
     local options = json.array { { optionId = "allow", name = "Allow", kind = "allow_once" } }
     if event.always then options[2] = { optionId = "always", name = "Always allow in this session", kind = "allow_always" } end
     options[#options + 1] = { optionId = "reject", name = "Reject", kind = "reject_once" }
-    local chosen = permission(self, shown_call(self, event, call), options)
+    local shown = shown_call(self, event, call)
+    local own <close> = not call and begin_call(self, shown) or nil
+    local chosen = permission(self, shown, options)
+    if own and chosen and chosen ~= "reject" then own.ends "completed" end
     self.run:answer(event.id, verdicts[chosen] or "")
   end)
-end
-
-local function plan(self, event, text)
-  local call = { toolCallId = "q" .. event.id, title = "A plan, or another step that is to be agreed on", kind = "think", status = "pending", content = acp_calls.text(text) }
-  local options = json.array { { optionId = "allow", name = "Go ahead", kind = "allow_once" }, { optionId = "reject", name = "Do not", kind = "reject_once" } }
-  local chosen = permission(self, call, options)
-  self.run:answer(event.id, chosen == "allow" and "yes" or chosen == "reject" and "no" or "")
 end
 
 local function form(self, event, text)
@@ -85,6 +91,52 @@ local function form(self, event, text)
   self.run:answer(event.id, type(answer) == "string" and answer:find "%S" and answer or "")
 end
 
+-- Puts a question that is answered in words.
+local function put_words(self, event, text)
+  if self.client.forms then return with_asker(self, event.id, function() form(self, event, text) end) end
+  if self.question then
+    self.later = self.later or {}
+    self.later[#self.later + 1] = { event = event, text = text }
+    return
+  end
+  self:ask_in_words(event, text)
+end
+
+-- A plan is a question whose last words are these, as on the page; an editor has buttons for them.
+local function is_plan(lines)
+  return #lines > 1 and lines[#lines]:find "^Go ahead%?" ~= nil
+end
+
+-- Many an editor that refuses by itself takes the first option of this kind.
+local function options_of(lines)
+  local options = json.array { { optionId = "allow", name = "Go ahead", kind = "allow_once" }, { optionId = "reject", name = "Do not", kind = "reject_once" } }
+  if is_plan(lines) then options[3] = { optionId = "change", name = "Change it", kind = "reject_once" } end
+  if is_plan(lines) and lines[1]:find "^A draft: " then options[4] = { optionId = "new", name = "New plan", kind = "reject_once" } end
+  return options
+end
+
+local answers = { allow = "yes", reject = "no", new = "new" }
+
+-- Which option was chosen, by a call that is there for as long as the question: of plan mode it is the tool's own.
+local function choose(self, event, lines)
+  local plan = is_plan(lines)
+  local content = acp_calls.text(table.concat(lines, "\n", 1, plan and #lines - 1 or #lines))
+  local call = plan and self.updates:presented(content)
+  local shown = { toolCallId = "q" .. event.id, title = plan and "Go ahead with this plan?" or acp_calls.title(lines[#lines] or ""), kind = "think", status = "pending", content = content }
+  if call then shown.toolCallId, shown.title, shown.kind = call.id, call.told.title, call.told.kind end
+  local own <close> = not call and begin_call(self, shown) or nil
+  local chosen = permission(self, shown, options_of(lines))
+  if own and chosen and chosen ~= "reject" then own.ends "completed" end
+  return chosen
+end
+
+-- Asks for a yes or a no. Who wants a plan changed is asked how.
+local function agree(self, event, lines)
+  local chosen = choose(self, event, lines)
+  if chosen == "change" then return put_words(self, event, "What is to be changed?") end
+  self.run:answer(event.id, answers[chosen] or "")
+end
+
 --- A question.
 ---@async
 ---@param self hocket.AcpSession
@@ -92,15 +144,9 @@ end
 function acp_questions.question(self, event)
   local lines = {}
   for i, one in ipairs(event.questions or {}) do lines[i] = visible(tostring(one)) end
+  if event.kind == "approval" then return with_asker(self, event.id, function() agree(self, event, lines) end) end
   local text = table.concat(lines, "\n")
-  if event.kind == "approval" then return with_asker(self, event.id, function() plan(self, event, text) end) end
-  if self.client.forms then return with_asker(self, event.id, function() form(self, event, event.agent and ("%s asks: %s"):format(event.agent, text) or text) end) end
-  if self.question then
-    self.later = self.later or {}
-    self.later[#self.later + 1] = { event = event, text = text }
-    return
-  end
-  self:ask_in_words(event, text)
+  put_words(self, event, self.client.forms and event.agent and ("%s asks: %s"):format(event.agent, text) or text)
 end
 
 --- Nobody wants to know any more, or somebody has said it.

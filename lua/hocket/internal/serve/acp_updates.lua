@@ -116,8 +116,8 @@ end
 function Call:ended(text, is_error)
   local updates = self.updates
   updates.open[self.id] = nil
-  local content = not is_error and self.content or calls.text(text)
-  update_call(updates, self.id, { status = is_error and "failed" or "completed", content = content, rawOutput = { text = content[1].type == "content" and content[1].content.text or text } })
+  local said = calls.text(text)
+  update_call(updates, self.id, { status = is_error and "failed" or "completed", content = not is_error and self.content or said, rawOutput = { text = said[1].content.text } })
 end
 
 local function next_id(self)
@@ -152,6 +152,18 @@ function Updates:asked_about(event, shown)
   for _, call in pairs(self.open) do
     if call.one.name == event.tool and call.op == event.op and not call.asked and shown(call.args) == event.arguments then
       call.asked = true
+      return call
+    end
+  end
+end
+
+--- The open call of plan mode that presents a plan, whose content this is from now on; it stays when the call has ended.
+---@param content table[]
+---@return hocket.AcpCall?
+function Updates:presented(content)
+  for _, call in pairs(self.open) do
+    if call.one.name == "present_plan" then
+      call.content = content
       return call
     end
   end
