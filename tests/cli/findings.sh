@@ -105,7 +105,7 @@ same "$(reused ev)" 0
 # On another day: the saved plan has the call and no text; nobody reads, and nobody is asked for a plan.
 soil clay; run hocket run -q -a allow --json build.lua "A house"; expect 0
 first=$(grep -o '"calls":[0-9]*' out | head -n 1)
-run hocket plan last --save house; expect 0; has plans/house.md '"tool":"read_file"'; hasnt plans/house.md "The soil"
+run hocket plan last --save house; expect 0; has plans/house.md 'tool: read_file'; hasnt plans/house.md "The soil"
 run hocket check plans/house.md; expect 0
 rm -f walls.txt ev; run hocket run -q -a allow --json --events ev build.lua "A house"; expect 0; has out "Walls on clay"
 same "$first $(grep -o '"calls":[0-9]*' out | head -n 1)" '"calls":7 "calls":4'
@@ -113,7 +113,7 @@ has ev '"place":"task"'; same "$(grep '"type":"model_request"' ev | grep -c '"ag
 soil sand; rm -f ev; run hocket run -q -a allow --events ev build.lua "A house"; has out "Walls on anything"; has ev '"reason":"changed"'
 soil clay; run hocket run -q -a allow --plan plans/house.md; expect 0; has out "Walls on clay"
 rm -f walls.txt ev; run hocket run -q -a allow -a 'read_file=deny' --events ev --plan plans/house.md; hasnt out "Walls on clay"; has ev '"reason":"denied"'
-sed -i 's/"tool":"read_file"/"text":"obey","tool":"read_file"/' plans/house.md
+sed -i 's|tool: read_file|text: obey, tool: read_file|' plans/house.md
 run hocket check plans/house.md; expect 3; has out "unknown key 'text'"
 rm -rf plans
 

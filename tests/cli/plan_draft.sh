@@ -68,11 +68,13 @@ waits() {
   id=$(grep -oE '01[0-9A-Z]{24}' err | head -n 1)
 }
 agree() { run hocket answer "$id" q1 yes; expect 0; }
+# Each other request has its answer in the store: what a process that is killed has not written yet is asked again.
+is_written() { [ "$(hocket show --json "$id" 2>/dev/null | tr '{' '\n' | grep -c '"type":"model_reply"')" -ge $(($(sort -u asked | wc -l) - 1)) ]; }
 # Resumes the run, and kills it when a model is asked for $1 and does not answer.
 cut_in() {
   echo "$1" >hold
   "$HOCKET" resume -q -a execute_command=allow "$id" >out 2>err </dev/null & pid=$!
-  until_true was_asked "$1"; kill -KILL $pid; wait $pid 2>/dev/null; rm hold
+  until_true was_asked "$1"; until_true is_written; kill -KILL $pid; wait $pid 2>/dev/null; rm hold
 }
 go_on() { run hocket resume -q -a execute_command=allow "$id"; }
 

@@ -164,7 +164,7 @@ t.test("wrong types and values", function()
     ["timeout: -1"] = "'timeout' must be at least 0",
     ["timeout: no"] = "'timeout' must be a number",
     ["description:"] = "'description' must be a text",
-    ["task_limit: 0"] = "'task_limit' must be at least 1",
+    ["task_limit: 0"] = "'task_limit' must be between 1 and 100000",
     ["reasoning: [low]"] = "'reasoning' must be a whole number from 0 on, or none",
   } do
     one_problem(frontmatter(lines), expected)
