@@ -203,6 +203,22 @@ t.test("an id of a model is one line of the file, and no other step or check", f
   end
 end)
 
+t.test("a person numbers the steps, and begins fields as Markdown's lists begin", function()
+  local about = assert(plan.parse "---\nplan: x\n---\n## 1\n* owner: m\n\nDo it\n\n## 2\n+ owner: m\n+ after: 1\n+ files: [\"a, b\", 7]\n\n* owner: is text here\n")
+  local second = about.plan.tasks[2]
+  t.same({ second.id, second.depends_on[1], second.files[1], second.files[2], second.description }, { "2", "1", "a, b", "7", "* owner: is text here" })
+  t.equal(plan.check(about.plan, { "m" }), nil)
+  about = assert(plan.parse "plan: x\nsteps:\n  - {id: 1, owner: m, description: d}\n  - {id: 2, owner: m, after: [1], description: d}")
+  t.equal(plan.check(about.plan, { "m" }), nil)
+  for _, text in ipairs { "* owner: evil", "+ owner: evil\n\\+ x", "\\* a: b", "- a\n* b: c" } do
+    local made = { name = "x", plan = { type = "task", tasks = { { id = "a", specialist = "m", description = text } } } }
+    for _, form in ipairs { "to_markdown", "to_yaml" } do
+      local back = assert(plan.parse(plan[form](made)))
+      t.same({ back.plan.tasks[1].specialist, back.plan.tasks[1].description }, { "m", text }, form)
+    end
+  end
+end)
+
 t.test("what is wrong has its line", function()
   local function wrong(text)
     local about, problems = plan.parse(text)
@@ -213,9 +229,12 @@ t.test("what is wrong has its line", function()
   t.has(wrong "---\nplan: x\n---\n\n## a\n\n- owner: m\n- colour: red\n\nDo it", "8: unknown key 'colour' of a step")
   t.equal(wrong "---\nplan: x\n---\n## a\n\nDo it", "4: step 'a' has no owner")
   t.equal(wrong "---\nplan: x\n---\n## a\n- owner: m\n", "4: step 'a' says nothing of what to do")
-  t.equal(wrong "---\nplan: x\n---\nwords", "1: the plan has no steps")
+  t.equal(wrong "---\nplan: x\n---\n### a", "1: the plan has no steps: each begins with '## ID'")
+  t.equal(wrong "plan: x", "1: the plan has no steps: 'steps' is their list, each with id, owner and description")
+  t.equal(wrong "plan: x\nsteps:\n  a: {owner: m}", "3: steps: a list is expected")
   t.has(wrong "plan: x\nsteps:\n  - id: a\n    owner: [m]\n    description: d", "4: owner: a text is expected")
-  t.equal(wrong "---\nplan: x\n---\n## a\n- owner: m\n- after: {x: 1}\n\nDo it", "6: after: a list is expected")
+  t.equal(wrong "---\nplan: x\n---\n## a\n- owner: m\n- after: {x: 1}\n\nDo it", "6: after: a list is expected, of texts")
+  t.equal(wrong "---\nplan: x\n---\n## a\n- owner: m\n- after: b, c\n\nDo it", '6: after: several are a list: [b, c]; one with a comma is one as well: ["b, c"]')
   t.has(wrong "---\nplan: x\n---\n## a\n- owner: m\n- check: {file: [\n\nDo it", "7: did not find expected")
   t.has(wrong(("plan: x\n"):rep(10000)), "65536 bytes at most")
   t.has(wrong "plan: \255", "UTF-8")

@@ -142,14 +142,21 @@ local function explained(paths, format)
   return table.concat(texts, "\n\n")
 end
 
+-- "2 agents, 0 scripts and 1 plan"; of what is there beside agents and scripts, and of a plan alone only that.
+local function counted(result)
+  local parts = {}
+  if result.agents + result.scripts > 0 or not result.plans then parts = { plural(result.agents, "agent"), plural(result.scripts, "script") } end
+  if result.skills > 0 then parts[#parts + 1] = plural(result.skills, "skill") end
+  if result.plans then parts[#parts + 1] = plural(result.plans, "plan") end
+  if result.cases then parts[#parts + 1] = plural(result.cases, "case") .. " to evaluate" end
+  local last = table.remove(parts)
+  return #parts > 0 and ("%s and %s"):format(table.concat(parts, ", "), last) or last
+end
+
 local function text_of(result, args)
   if args.explain then return explained(args.paths, args.format) end
   if args.graph then return mermaid.draw(result.defs) end
-  local well = ("%s and %s"):format(plural(result.agents, "agent"), plural(result.scripts, "script"))
-  if result.skills > 0 then well = ("%s, %s and %s"):format(plural(result.agents, "agent"), plural(result.scripts, "script"), plural(result.skills, "skill")) end
-  if result.plans then well = ("%s, and %s"):format(well, plural(result.plans, "plan")) end
-  if result.cases then well = ("%s, and %s to evaluate"):format(well, plural(result.cases, "case")) end
-  local lines = { "OK: " .. well }
+  local lines = { "OK: " .. counted(result) }
   table.move(result.bounds, 1, #result.bounds, 2, lines)
   for _, team in ipairs(args.verbose and result.teams or {}) do
     lines[#lines + 1] = team.path

@@ -70,8 +70,20 @@ local function read_yaml(text, first, say)
   return value, places
 end
 
+-- An id may look like a number.
+local function as_text(value)
+  return math.type(value) == "integer" and tostring(value) or value
+end
+
+-- Returns what is wrong with it, too.
 local function as_list(value)
-  return type(value) == "string" and { value } or value
+  if type(value) == "string" and value:find ", " then return nil, ("several are a list: [%s]; one with a comma is one as well: [%s]"):format(value, json.encode(value)) end
+  local list = json.array {}
+  for i, one in ipairs(type(value) == "table" and json.is_array(value) and value or { value }) do
+    list[i] = as_text(one)
+    if type(list[i]) ~= "string" then return nil, "a list is expected, of texts" end
+  end
+  return list
 end
 
 local function read_field(step, name, value, say, line)
@@ -81,10 +93,14 @@ local function read_field(step, name, value, say, line)
     for i, field in ipairs(fields) do names[i] = field[1] end
     return say(line, "unknown key '%s' of a step (there are: %s)", tostring(name), table.concat(names, ", "))
   end
-  if one.list then value = as_list(value) end
-  if one.list and not (type(value) == "table" and json.is_array(value)) then return say(line, "%s: a list is expected", name) end
-  if not one.list and not one.any and type(value) ~= "string" then return say(line, "%s: a text is expected", name) end
-  step[one[2]] = one.list and json.array(value) or value
+  if one.list then
+    local list, wrong = as_list(value)
+    if not list then return say(line, "%s: %s", name, wrong) end
+    value = list
+  elseif not one.any and type(value) ~= "string" then
+    return say(line, "%s: a text is expected", name)
+  end
+  step[one[2]] = value
 end
 
 -- `lines`: where steps begin, by id.
@@ -102,7 +118,7 @@ local function read_head(value, places, say)
   for name, field in pairs(value) do
     local kind = head_fields[name]
     if not kind then say(line_of(places, "/" .. tostring(name)), "unknown key '%s' of a plan (plan, description, request, user, team, execution_mode, on_failure, approve_plan, steps)", tostring(name))
-    elseif type(field) ~= kind then say(line_of(places, "/" .. name), "%s: a %s is expected", name, kind == "string" and "text" or kind == "table" and "list" or kind)
+    elseif type(field) ~= kind or kind == "table" and not json.is_array(field) then say(line_of(places, "/" .. name), "%s: a %s is expected", name, kind == "string" and "text" or kind == "table" and "list" or kind)
     else head[name] = field end
   end
   if not head.plan then say(1, "the plan has no name: plan: NAME") end
@@ -113,7 +129,7 @@ local function steps_of_yaml(list, places, say, starts)
   local steps = json.array {}
   for i, one in ipairs(list) do
     local at = ("/steps/%d"):format(i - 1)
-    local step = { id = type(one) == "table" and one.id or nil, description = type(one) == "table" and one.description or nil }
+    local step = { id = type(one) == "table" and as_text(one.id) or nil, description = type(one) == "table" and one.description or nil }
     for name, value in pairs(type(one) == "table" and one or {}) do
       if name ~= "id" and name ~= "description" then read_field(step, name, value, say, line_of(places, at .. "/" .. tostring(name))) end
     end
@@ -125,7 +141,7 @@ end
 -- The fields of a step in Markdown: the list right below its heading.
 local function fields_of(lines, at, step, say)
   while lines[at] and lines[at]:find "^%s*$" do at = at + 1 end
-  while lines[at] and lines[at]:find "^%- [%a_]+:" do
+  while lines[at] and lines[at]:find "^[-*+] [%a_]+:" do
     local first, parts = at, { lines[at]:sub(3) }
     at = at + 1
     while lines[at] and lines[at]:find "^%s+%S" do -- a value may go on, further in
@@ -140,7 +156,7 @@ end
 
 local function text_between(lines, from, to)
   local parts = table.move(lines, from, to, 1, {})
-  for i, line in ipairs(parts) do parts[i] = line:gsub("^\\(\\*#)", "%1"):gsub("^\\(\\*%- )", "%1") end
+  for i, line in ipairs(parts) do parts[i] = line:gsub("^\\(\\*#)", "%1"):gsub("^\\(\\*[-*+] )", "%1") end
   local text = table.concat(parts, "\n")
   return text:match "%S.*%S" or text:match "%S" or "" -- in linear time
 end
@@ -188,15 +204,15 @@ function file.read(text)
   if not utf8.len(text) then say(1, "a plan has to be a text in UTF-8") return nil, problems end
   text = text:gsub("^\239\187\191", "")
   local head
-  local starts = {}
-  if text:find "^%-%-%-[ \t]*\r?\n" then
+  local starts, is_markdown = {}, text:find "^%-%-%-[ \t]*\r?\n" ~= nil
+  if is_markdown then
     head = read_markdown(text, say, starts)
   else
     local value, places = read_yaml(text, 1, say)
     head = value and read_head(value, places, say)
     if head then head.steps = steps_of_yaml(head.steps or {}, places, say, starts) end
   end
-  if head and #head.steps == 0 then say(1, "the plan has no steps") end
+  if head and #head.steps == 0 then say(1, is_markdown and "the plan has no steps: each begins with '## ID'" or "the plan has no steps: 'steps' is their list, each with id, owner and description") end
   if #problems > 0 then return nil, problems end
   local made = { type = "task", tasks = head.steps, execution_mode = head.execution_mode, on_failure = head.on_failure }
   return { plan = made, name = head.plan, description = head.description, request = head.request, user = head.user, team = head.team, approve_plan = head.approve_plan, lines = starts }, problems
@@ -249,7 +265,7 @@ end
 
 -- A line of a description that would be a heading, or a field, is none.
 local function escaped(text)
-  return ("\n" .. text):gsub("\n(\\*#)", "\n\\%1"):gsub("\n(\\+%- )", "\n\\%1"):gsub("\n(%- [%a_]+:)", "\n\\%1"):sub(2)
+  return ("\n" .. text):gsub("\n(\\*#)", "\n\\%1"):gsub("\n(\\+[-*+] )", "\n\\%1"):gsub("\n([-*+] [%a_]+:)", "\n\\%1"):sub(2)
 end
 
 -- A model chooses ids: an id of several lines would be steps and fields of its own.
