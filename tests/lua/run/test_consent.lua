@@ -39,6 +39,7 @@ t.test("of layers what they forbid stays; what is no layer forbids all", functio
   t.ok(policy.allows { approve = { "ask", "x=allow" } })
   t.ok(policy.allows { rules = layers })
   t.ok(not policy.allows { approve = "deny" })
+  t.ok(not policy.allows { approve = {} })
 end)
 
 local ID, OTHER = "01KANC3V0QZJ9E4W2X6T8B5M7A", "01KANC3V0QZJ9E4W2X6T8B5M7B"

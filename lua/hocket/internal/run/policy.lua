@@ -224,6 +224,7 @@ local function layers_of_options(options)
   local layers = table.move(rules, 1, #rules, 1, {})
   if words == nil then return layers end
   local ok, layer = pcall(layer_of, "run", "--approve", type(words) == "table" and words or { words })
+  if ok and layer.mode == "" and #layer.rules == 0 then return layers end -- says nothing
   layers[#layers + 1] = ok and layer or denies "an option 'approve' that cannot be read"
   return layers
 end
