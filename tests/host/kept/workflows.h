@@ -62,7 +62,7 @@ enum { ASKED = 64, ASKED_BYTES = 96 };
 static char asked_lines[ASKED][ASKED_BYTES]; /* of an undisturbed run, each with how often */
 static int asked_times[ASKED], asked_n;
 
-/* A field of an entry's digest; of a path its last part. */
+/* A field of an entry's digest. */
 static inline void field_of(
     const struct hocket__log_entry *e, const char *name, char out[ASKED_BYTES / 3])
 {
@@ -74,11 +74,11 @@ static inline void field_of(
         return;
     from += strlen(name);
     from[strcspn(from, "\n")] = 0;
-    char *last = strstr(from, ".lua") ? strrchr(from, '/') : NULL;
-    snprintf(out, ASKED_BYTES / 3, "%s", last ? last + 1 : from);
+    snprintf(out, ASKED_BYTES / 3, "%.*s", ASKED_BYTES / 3 - 1, from);
 }
 
-/* What a hook or a guard writes into the letters when it is asked, of the entry that begins it. */
+/* What a hook or a guard writes into the letters when it is asked, of the entry that begins it. A run's target is a path, of
+ * which a digest keeps a hash where it is long. */
 static inline bool asked_line(const struct hocket__log_entry *e, char out[ASKED_BYTES])
 {
     char point[ASKED_BYTES / 3], of[ASKED_BYTES / 3];
@@ -88,7 +88,9 @@ static inline bool asked_line(const struct hocket__log_entry *e, char out[ASKED_
         return false;
     field_of(e, "\npoint=", point);
     field_of(e, is_hook ? "\nof=" : "\nagent=", of);
-    snprintf(out, ASKED_BYTES, "%s%s %s", is_hook ? "hook " : "guard", point, of);
+    bool of_run = strcmp(point, "before_run") == 0 || strcmp(point, "after_run") == 0;
+    snprintf(
+        out, ASKED_BYTES, "%s%s %s", is_hook ? "hook " : "guard", point, of_run ? "main.lua" : of);
     return true;
 }
 
