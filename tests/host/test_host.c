@@ -585,6 +585,14 @@ static bool has_curl(void)
     return found || !maps;
 }
 
+/* Also inside of a callback. */
+static void on_event_prepare(hocket_host *h, uint64_t run, const struct hocket_event *e, void *ud)
+{
+    struct hocket_error err;
+    on_event(h, run, e, ud);
+    assert_int_equal(hocket_prepare(h, &err), 0);
+}
+
 /* What the first run would read is there, once, and no pump reads it. */
 static void test_prepare(void **state)
 {
@@ -603,7 +611,7 @@ static void test_prepare(void **state)
     assert_true(HOCKET_STATIC || has_curl());
     assert_int_equal(hocket_prepare(h, &e), 0);
     assert_true(lua_bytes(h) < prepared + 10000);
-    assert_int_equal(hocket_run_start(h, &spec, NULL, on_event, on_done, &s, &e), 0);
+    assert_int_equal(hocket_run_start(h, &spec, NULL, on_event_prepare, on_done, &s, &e), 0);
     while (hocket_pump(h, 1000) > 0) {
     }
     assert_string_equal(s.text, "done");

@@ -145,7 +145,8 @@ static bool breaks(struct hocket__request *req)
 static enum hocket__request_link reused(const struct hocket__request *req)
 {
     curl_socket_t fd = CURL_SOCKET_BAD;
-    if (req->http->curl->easy_getinfo(req->easy, CURLINFO_ACTIVESOCKET, &fd) == CURLE_OK
+    if (!may_be_repeated(req)
+        && req->http->curl->easy_getinfo(req->easy, CURLINFO_ACTIVESOCKET, &fd) == CURLE_OK
         && fd != CURL_SOCKET_BAD && hocket__tcp_ended(fd))
         return HOCKET__REQUEST_STALE;
     return HOCKET__REQUEST_REUSES;
