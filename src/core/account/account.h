@@ -175,7 +175,7 @@ int64_t hocket__budget_time(const struct hocket__accounts *s, uint64_t account, 
 int hocket__budget_lend(
     struct hocket__accounts *s, uint64_t account, const int64_t amount[HOCKET__BUDGET_KINDS]);
 
-/* What is set aside for an account and not used is for others again: so much of it at most; HOCKET__NO_LIMIT: all. */
+/* Returns what is set aside for an account and not used to those above it: at most `most`; HOCKET__NO_LIMIT: all. */
 void hocket__budget_take_back(
     struct hocket__accounts *s, uint64_t account, enum hocket__budget_kind kind, int64_t most);
 

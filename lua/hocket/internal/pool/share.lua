@@ -52,7 +52,7 @@ local function lend_above(self, kind, wanted)
   return given
 end
 
--- What the account above has set aside for this call, and this call has not used, is for others again, and so on upwards.
+-- Returns to the account above what it set aside for this call and this call has not used. That one returns it to its own.
 local function give_back(self, kind, amount)
   amount = math.min(amount, self.borrowed[kind] or 0)
   if amount <= 0 or self.above.over then return end

@@ -117,7 +117,7 @@ function plan_target.find(path)
   return { kind = "plan", path = path, dir = path:match "^(.*)/[^/]*$" or ".", plan = made }
 end
 
--- What the file says of how its plan is carried out.
+-- The keys of the file that its plan runs with.
 local function options_of(made)
   return { team = made.team, on_failure = made.about.plan.on_failure, approved = made.about.approve_plan ~= true }
 end
