@@ -653,13 +653,11 @@ static int l_object(lua_State *L)
 /* array(table?) -> the table, marked as an array even when it is empty */
 static int l_array(lua_State *L)
 {
-    if (lua_isnoneornil(L, 1)) {
-        lua_settop(L, 0);
+    lua_settop(L, lua_isnoneornil(L, 1) ? 0 : 1); /* a mark on what follows would mark all strings */
+    if (lua_gettop(L) == 0)
         lua_newtable(L);
-    }
     luaL_checktype(L, 1, LUA_TTABLE);
     luaL_setmetatable(L, HOCKET__ARRAY_META);
-    lua_settop(L, 1);
     return 1;
 }
 

@@ -82,6 +82,11 @@ t.test("arrays keep being arrays, also empty ones", function()
   t.ok(not json.is_array "text")
   local list = { 1 }
   t.equal(json.array(list), list)
+  local strings = debug.getmetatable ""
+  json.array({}, "more than it takes")
+  local after = debug.getmetatable ""
+  debug.setmetatable("", strings) -- or the test could not even say what is wrong
+  t.equal(after, strings)
 end)
 
 t.test("keys are sorted, so that equal values are equal texts", function()
