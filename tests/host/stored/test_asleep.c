@@ -1,35 +1,10 @@
 /* Runs that sleep, or are still being read, over a file: they end when another process takes them over, and what is said to
  * one that sleeps is there when it has woken, whatever the disk does meanwhile. */
 
-#include <hocket/hocket.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
 #include "host/stored/asking.h"
 #include "host/stored/in_file.h"
+#include "host/stored/run_life.h"
 #include "store/disk.h"
-#include "store/sqlite/lib.h"
-
-/* ---- A life ------------------------------------------------------------------------------- */
-
-struct life {
-    char name[32], error[512], log[512];
-    int done, status, asked, asleep, answers;
-    uint64_t run;
-};
-
-static void on_log(enum hocket_log_level level, const char *text, void *ud)
-{
-    struct life *l = ud;
-    (void) level;
-    snprintf(l->log, sizeof(l->log), "%s", text);
-}
 
 static void on_event(hocket_host *h, uint64_t run, const struct hocket_event *e, void *ud)
 {
@@ -37,49 +12,7 @@ static void on_event(hocket_host *h, uint64_t run, const struct hocket_event *e,
     (void) h, (void) run;
     l->asleep += strcmp(e->type, "run_asleep") == 0;
     l->asked += strcmp(e->type, "input_requested") == 0 && !e->again;
-    l->answers += strcmp(e->type, "turn_finished") == 0 && !e->again;
-}
-
-static void on_done(hocket_host *h, uint64_t run, const struct hocket_result *r, void *ud)
-{
-    struct life *l = ud;
-    (void) h, (void) run;
-    l->done++;
-    l->status = r->status;
-    snprintf(l->error, sizeof(l->error), "%s", r->error ? r->error->message : "");
-}
-
-static const char *variables(const char *name, void *ud)
-{
-    const char *lease = ud;
-    return strcmp(name, "HOCKET_MODEL") == 0   ? "sim/default"
-           : strcmp(name, "HOCKET_TRUST") == 0 ? "1"
-           : strcmp(name, "HOCKET_LEASE") == 0 ? lease
-                                               : NULL;
-}
-
-static hocket_host *open_host(const char *lease, struct life *l)
-{
-    struct hocket_error err;
-    hocket_host *h = NULL;
-    struct hocket_options o;
-    hocket_options_init(&o, sizeof(o));
-    o.getenv_cb = variables;
-    o.getenv_ud = (void *) lease;
-    o.log_cb = on_log;
-    o.log_ud = l;
-    o.store = file;
-    if (hocket_open(&o, &h, &err) < 0 || hocket_serve_attach(h, &err) < 0)
-        fail_msg("%s", err.message);
-    return h;
-}
-
-static void until(hocket_host *h, const struct life *l, const int *what, int count)
-{
-    for (int i = 0; i < 1000 && *what < count; i++)
-        hocket_wait(h, 10);
-    if (*what < count)
-        fail_msg("%d and not %d; %s; %s", *what, count, l->error, l->log);
+    l->answered += strcmp(e->type, "turn_finished") == 0 && !e->again;
 }
 
 /* A conversation that waits for its next input, and that nobody has. */
@@ -91,7 +24,7 @@ static void leave_one(char name[32])
         .target = EXAMPLES "/chat/agents",
         .input = "A table for four, please",
         .options = "{\"conversation\":true}" };
-    hocket_host *h = open_host(NULL, &l);
+    hocket_host *h = open_over(file, NULL);
     assert_int_equal(hocket_run_start(h, &spec, &l.run, on_event, on_done, &l, &err), 0);
     snprintf(name, 32, "%s", hocket_run_name(h, l.run));
     until(h, &l, &l.asked, 1);
@@ -109,21 +42,6 @@ static void resume(hocket_host *h, const char *name, struct life *l)
 
 /* ---- Its claim is lost -------------------------------------------------------------------- */
 
-/* Another process has it, as the store says from here on. */
-static void steal(const char *name)
-{
-    struct hocket_error err;
-    sqlite3 *db = NULL;
-    char sql[160];
-    const struct hocket__sqlite *lib = hocket__sqlite_load(&err);
-    assert_non_null(lib);
-    snprintf(sql, sizeof(sql), "UPDATE runs SET fence = fence + 1 WHERE id = '%s'", name);
-    assert_int_equal(lib->open_v2(file, &db, SQLITE_OPEN_READWRITE, "unix"), SQLITE_OK);
-    lib->busy_timeout(db, 60000);
-    assert_int_equal(lib->exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-    lib->close_v2(db);
-}
-
 static void assert_lost(hocket_host *h, struct life *l)
 {
     struct hocket_error err;
@@ -140,7 +58,7 @@ static void test_lost_asleep(void **state)
     char name[32];
     (void) state;
     leave_one(name);
-    hocket_host *h = open_host("0.3", &l);
+    hocket_host *h = open_over(file, "0.3");
     resume(h, name, &l);
     until(h, &l, &l.asleep, 1);
     steal(name);
@@ -157,14 +75,14 @@ static void test_lost_said(void **state)
     char name[32];
     (void) state;
     leave_one(name);
-    hocket_host *h = open_host(NULL, &l);
+    hocket_host *h = open_over(file, NULL);
     resume(h, name, &l);
     until(h, &l, &l.asleep, 1);
     steal(name);
     assert_int_equal(hocket_run_answer(h, l.run, "i1", "Thank you", 0, &err), 0);
     assert_lost(h, &l);
     hocket_close(h, NULL, NULL);
-    assert_int_equal(l.answers, 0);
+    assert_int_equal(l.answered, 0);
     assert_int_equal(l.done, 1);
 }
 
@@ -179,7 +97,7 @@ static void test_lost_while_read(void **state)
         struct life l = { .run = 0 };
         struct hocket_error err;
         leave_one(name);
-        hocket_host *h = open_host("0.3", &l);
+        hocket_host *h = open_over(file, "0.3");
         asking_begin(h, kinds[i]);
         asking.holds = true;
         resume(h, name, &l);
@@ -212,7 +130,7 @@ static void test_said_on_full_disk(void **state)
     (void) state;
     leave_one(names[0]);
     leave_one(names[1]);
-    hocket_host *h = open_host(NULL, &one);
+    hocket_host *h = open_over(file, NULL);
     resume(h, names[0], &one);
     resume(h, names[1], &other);
     until(h, &one, &one.asleep, 1);
@@ -225,11 +143,11 @@ static void test_said_on_full_disk(void **state)
     assert_int_equal(hocket_run_answer(h, other.run, "i1", "?", 0, &err), HOCKET_ELIMIT);
     assert_non_null(strstr(err.message, "too much waits to be written"));
     store->o.max_pending = max_pending;
-    until(h, &one, &one.answers, 1);
+    until(h, &one, &one.answered, 1);
     assert_true(disk_struck());
     disk_begin(DISK_WELL, 0, 0);
     assert_int_equal(hocket_run_answer(h, other.run, "i1", "Thank you", 0, &err), 0);
-    until(h, &other, &other.answers, 1);
+    until(h, &other, &other.answered, 1);
     hocket_close(h, NULL, NULL);
 }
 
@@ -240,5 +158,8 @@ int main(void)
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_lost_asleep),
         cmocka_unit_test(test_lost_said), cmocka_unit_test(test_lost_while_read),
         cmocka_unit_test(test_said_on_full_disk) };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    disk_install();
+    int failed = cmocka_run_group_tests(tests, set_up, tear_down);
+    disk_forget();
+    return failed;
 }

@@ -2,37 +2,10 @@
  * it waits, and where the program ends right behind it. The run is cancelled in the store, in this life or the next one. What its
  * script has submitted goes on. */
 
-#include <hocket/hocket.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
 #include "host/run/stored.h"
 #include "host/stored/asking.h"
 #include "host/stored/in_file.h"
-
-enum { ID = 32 };
-
-/* ---- A life ------------------------------------------------------------------------------- */
-
-struct life {
-    char name[ID], child[ID], error[512];
-    int done, status, asked, asleep;
-    uint64_t run;
-};
-
-static void note_child(struct life *l, const struct hocket_event *e)
-{
-    hocket_json *json = hocket_json_parse(e->json, e->json_len, NULL);
-    snprintf(l->child, sizeof(l->child), "%s",
-        hocket_json_text(hocket_json_get(json, "child"), "", NULL));
-    hocket_json_free(json);
-}
+#include "host/stored/run_life.h"
 
 static void on_event(hocket_host *h, uint64_t run, const struct hocket_event *e, void *ud)
 {
@@ -41,45 +14,7 @@ static void on_event(hocket_host *h, uint64_t run, const struct hocket_event *e,
     l->asked += strcmp(e->type, "question_asked") == 0;
     l->asleep += strcmp(e->type, "run_asleep") == 0;
     if (strcmp(e->type, "submitted") == 0)
-        note_child(l, e);
-}
-
-static void on_done(hocket_host *h, uint64_t run, const struct hocket_result *r, void *ud)
-{
-    struct life *l = ud;
-    (void) h, (void) run;
-    l->done++;
-    l->status = r->status;
-    snprintf(l->error, sizeof(l->error), "%s", r->error ? r->error->message : "");
-}
-
-static const char *variables(const char *name, void *ud)
-{
-    (void) ud;
-    return strcmp(name, "HOCKET_MODEL") == 0   ? "sim/default"
-           : strcmp(name, "HOCKET_TRUST") == 0 ? "1"
-                                               : NULL;
-}
-
-static hocket_host *open_host(void)
-{
-    struct hocket_error err;
-    hocket_host *h = NULL;
-    struct hocket_options o;
-    hocket_options_init(&o, sizeof(o));
-    o.getenv_cb = variables;
-    o.store = file;
-    if (hocket_open(&o, &h, &err) < 0 || hocket_serve_attach(h, &err) < 0)
-        fail_msg("%s", err.message);
-    return h;
-}
-
-static void until(hocket_host *h, const struct life *l, const int *what)
-{
-    for (int i = 0; i < 1000 && !*what; i++)
-        hocket_wait(h, 10);
-    if (!*what)
-        fail_msg("it does not come: %s", l->error);
+        copy_member(e, "child", l->child, sizeof(l->child));
 }
 
 /* One that has done much, has submitted a run, and asks; nobody has it. */
@@ -91,10 +26,10 @@ static struct life leave_one(void)
         .target = HERE "/scripts/cancelled.lua",
         .input = HERE "/scripts/small.lua",
         .options = "{\"park\":true}" };
-    hocket_host *h = open_host();
+    hocket_host *h = open_over(file, NULL);
     assert_int_equal(hocket_run_start(h, &spec, &l.run, on_event, on_done, &l, &err), 0);
     snprintf(l.name, sizeof(l.name), "%s", hocket_run_name(h, l.run));
-    until(h, &l, &l.done);
+    until(h, &l, &l.done, 1);
     assert_int_equal(l.status, HOCKET_EPARKED);
     assert_int_equal(strlen(l.child), 26);
     hocket_close(h, NULL, NULL);
@@ -109,51 +44,16 @@ static void resume(hocket_host *h, const char *options, struct life *l)
         fail_msg("%s", err.message);
 }
 
-/* ---- What is in the store ------------------------------------------------------------------- */
-
-struct seen {
-    enum hocket__store_state state;
-    int done;
-};
-
-static int on_row(void *ud, const struct hocket__store_row *row)
-{
-    struct seen *s = ud;
-    if (row->kind == HOCKET__STORE_ROW_RUN)
-        s->state = row->run.state;
-    return 0;
-}
-
-static void on_rows(void *ud, int status, const struct hocket_error *err)
-{
-    struct seen *s = ud;
-    (void) err;
-    assert_int_equal(status, 0);
-    s->done = 1;
-}
-
-static enum hocket__store_state state_of(hocket_host *h, const char *name)
-{
-    struct hocket__store *store = hocket__runtime_store(h->rt, NULL);
-    struct seen s = { 0 };
-    struct hocket__store_reply reply = { on_row, on_rows, &s };
-    assert_int_equal(hocket__store_find(store, hocket__cstr(name), &reply, NULL), 0);
-    for (int i = 0; i < 1000 && !s.done; i++)
-        hocket_wait(h, 10);
-    assert_true(s.done);
-    return s.state;
-}
-
 static void assert_cancelled(struct life *l, const char *when, int n)
 {
-    hocket_host *h = open_host();
-    enum hocket__store_state state = state_of(h, l->name);
+    hocket_host *h = open_over(file, NULL);
+    enum hocket__store_state state = look(h, l->name).run.state;
     if (state != HOCKET__STORE_CANCELLED)
         fail_msg("%s, %d: it is %s", when, n, hocket__store_state_word(state));
-    assert_int_equal(state_of(h, l->child), HOCKET__STORE_QUEUED);
+    assert_int_equal(look(h, l->child).run.state, HOCKET__STORE_QUEUED);
     l->done = 0;
     resume(h, NULL, l);
-    until(h, l, &l->done);
+    until(h, l, &l->done, 1);
     assert_int_equal(l->status, HOCKET_ESTATE);
     assert_non_null(strstr(l->error, "it is cancelled"));
     hocket_close(h, NULL, NULL);
@@ -163,16 +63,16 @@ static void assert_cancelled(struct life *l, const char *when, int n)
 static void end(hocket_host *h, struct life *l, bool closes)
 {
     if (!closes)
-        until(h, l, &l->done);
+        until(h, l, &l->done, 1);
     hocket_close(h, NULL, NULL);
     assert_int_equal(l->done, 1);
     assert_int_equal(l->status, HOCKET_ECANCELLED);
     if (!closes)
         return;
-    h = open_host();
+    h = open_over(file, NULL);
     l->done = 0;
     resume(h, NULL, l);
-    until(h, l, &l->done);
+    until(h, l, &l->done, 1);
     assert_int_equal(l->status, HOCKET_ECANCELLED);
     hocket_close(h, NULL, NULL);
 }
@@ -189,7 +89,7 @@ static bool replays(hocket_host *h, const struct life *l)
 static bool cancel_behind(int turns, bool closes)
 {
     struct life l = leave_one();
-    hocket_host *h = open_host();
+    hocket_host *h = open_over(file, NULL);
     resume(h, NULL, &l);
     while (!replays(h, &l) && !l.done)
         hocket_pump(h, 1);
@@ -220,7 +120,7 @@ static void while_it_is_read(void **state)
     (void) state;
     for (int i = 0; i < 6; i++) {
         struct life l = leave_one();
-        hocket_host *h = open_host();
+        hocket_host *h = open_over(file, NULL);
         asking_begin(h, kinds[i]);
         asking.holds = true;
         resume(h, NULL, &l);
@@ -239,9 +139,9 @@ static void while_it_is_suspended(void **state)
 {
     struct life l = leave_one();
     (void) state;
-    hocket_host *h = open_host();
+    hocket_host *h = open_over(file, NULL);
     resume(h, "{\"lazy\":true}", &l);
-    until(h, &l, &l.asleep);
+    until(h, &l, &l.asleep, 1);
     assert_int_equal(hocket_run_cancel(h, l.run), 0);
     end(h, &l, false);
     assert_cancelled(&l, "while it is suspended", 0);
@@ -251,10 +151,10 @@ static void while_it_waits(void **state)
 {
     struct life l = leave_one();
     (void) state;
-    hocket_host *h = open_host();
+    hocket_host *h = open_over(file, NULL);
     l.asked = 0;
     resume(h, NULL, &l);
-    until(h, &l, &l.asked);
+    until(h, &l, &l.asked, 1);
     for (int i = 0; i < 5; i++)
         hocket_wait(h, 10);
     assert_int_equal(hocket_run_cancel(h, l.run), 0);

@@ -1,21 +1,7 @@
 /* What could not be read of what others have said is read again, by one that goes on and by one that sleeps. */
 
-#include <hocket/hocket.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "host/stored/asking.h"
-
-struct life {
-    char name[32], error[512];
-    int done, status, asked, answered, asleep, allowed;
-    uint64_t run;
-};
+#include "host/stored/run_life.h"
 
 static void on_event(hocket_host *h, uint64_t run, const struct hocket_event *e, void *ud)
 {
@@ -26,44 +12,6 @@ static void on_event(hocket_host *h, uint64_t run, const struct hocket_event *e,
     l->allowed +=
         strcmp(e->type, "approval_answered") == 0 && strstr(e->json, "\"decision\":\"allow\"");
     l->asleep += strcmp(e->type, "run_asleep") == 0;
-}
-
-static void on_done(hocket_host *h, uint64_t run, const struct hocket_result *r, void *ud)
-{
-    struct life *l = ud;
-    (void) h, (void) run;
-    l->done++;
-    l->status = r->status;
-    snprintf(l->error, sizeof(l->error), "%s", r->error ? r->error->message : "");
-}
-
-static const char *variables(const char *name, void *ud)
-{
-    (void) ud;
-    return strcmp(name, "HOCKET_MODEL") == 0   ? "sim/default"
-           : strcmp(name, "HOCKET_TRUST") == 0 ? "1"
-                                               : NULL;
-}
-
-static hocket_host *open_host(void)
-{
-    struct hocket_error err;
-    hocket_host *h = NULL;
-    struct hocket_options o;
-    hocket_options_init(&o, sizeof(o));
-    o.getenv_cb = variables;
-    o.store = "memory";
-    if (hocket_open(&o, &h, &err) < 0 || hocket_serve_attach(h, &err) < 0)
-        fail_msg("%s", err.message);
-    return h;
-}
-
-static void until(hocket_host *h, const struct life *l, const int *what, int count)
-{
-    for (int i = 0; i < 1000 && *what < count; i++)
-        hocket_wait(h, 10);
-    if (*what < count)
-        fail_msg("%d and not %d: %s", *what, count, l->error);
 }
 
 /* Starts one, which parks: nobody has it then. How many questions it has asked. */
@@ -88,26 +36,9 @@ static void leave_one(hocket_host *h, char name[32])
     assert_int_equal(leave(h, HERE "/scripts/ask.lua", NULL, "{\"park\":true}", name), 1);
 }
 
-static void on_said(void *ud, int status, const struct hocket_error *err)
-{
-    int *said = ud;
-    (void) err;
-    assert_int_equal(status, 0);
-    ++*said;
-}
-
 static void answer(hocket_host *h, const char *name)
 {
-    int said = 0;
-    struct hocket__store_reply reply = { NULL, on_said, &said };
-    struct hocket__store_message m = { HOCKET__STR("m1"), 1,
-        HOCKET__STR("{\"wish\":\"answer\",\"question\":\"q1\",\"text\":\"Lisbon\"}") };
-    assert_int_equal(hocket__store_message(
-                         hocket__runtime_store(h->rt, NULL), hocket__cstr(name), &m, &reply, NULL),
-        0);
-    for (int i = 0; i < 1000 && !said; i++)
-        hocket_wait(h, 10);
-    assert_int_equal(said, 1);
+    send_message(h, name, "m1", "{\"wish\":\"answer\",\"question\":\"q1\",\"text\":\"Lisbon\"}");
 }
 
 static void resume(hocket_host *h, const char *name, const char *options, struct life *l)
@@ -125,7 +56,7 @@ static void test_failed(void **state)
     char name[32];
     (void) state;
     for (int fails = 1; fails < 5; fails++) {
-        hocket_host *h = open_host();
+        hocket_host *h = open_over("memory", NULL);
         leave_one(h, name);
         answer(h, name);
         asking_begin(h, HOCKET__STORE_MESSAGES);
@@ -147,7 +78,7 @@ static void test_nothing(void **state)
     struct life l;
     char name[32];
     (void) state;
-    hocket_host *h = open_host();
+    hocket_host *h = open_over("memory", NULL);
     leave_one(h, name);
     asking_begin(h, HOCKET__STORE_MESSAGES);
     asking.fails = 3;
@@ -164,7 +95,7 @@ static void test_asleep(void **state)
     struct life l;
     char name[32];
     (void) state;
-    hocket_host *h = open_host();
+    hocket_host *h = open_over("memory", NULL);
     leave_one(h, name);
     resume(h, name, "{\"park\":true,\"lazy\":true}", &l);
     until(h, &l, &l.asleep, 1);
@@ -187,7 +118,7 @@ static void test_judged(void **state)
     struct hocket_error err;
     char name[32];
     (void) state;
-    hocket_host *h = open_host();
+    hocket_host *h = open_over("memory", NULL);
     leave(h, HERE "/scripts/approved.lua", "allowed", "{\"park\":true,\"approve\":\"ask\"}", name);
     resume(h, name, "{\"park\":true,\"lazy\":true}", &l);
     until(h, &l, &l.asleep, 1);
@@ -211,7 +142,7 @@ static void test_closed(void **state)
     char name[32];
     (void) state;
     for (int lazy = 0; lazy < 2; lazy++) {
-        hocket_host *h = open_host();
+        hocket_host *h = open_over("memory", NULL);
         leave_one(h, name);
         resume(h, name, lazy ? "{\"lazy\":true}" : "{\"park\":true}", &l);
         if (lazy)
@@ -253,7 +184,7 @@ static void test_untaken(void **state)
         .size = sizeof(spec), .target = HERE "/scripts/ask.lua", .options = "{\"park\":true}"
     };
     (void) state;
-    hocket_host *h = open_host();
+    hocket_host *h = open_over("memory", NULL);
     leave_one(h, name);
     assert_int_equal(
         hocket_run_resume(h, name, "{\"lazy\":true}", NULL, NULL, NULL, NULL, &err), 0);

@@ -14,13 +14,12 @@
 
 #include <cmocka.h>
 
-#include "bind/store/store.h"
-#include "host/host.h"
-#include "support/temp.h"
+#include "host/stored/host.h"
+#include "host/stored/in_file.h"
 
 enum { AT_ONCE = 1000, NAME = 32 };
 
-static char folder[TEST_TEMP_PATH], file[TEST_TEMP_PATH + 16], stamps[TEST_TEMP_PATH + 16];
+static char stamps[TEST_TEMP_PATH + 16];
 static char names[AT_ONCE][NAME];
 static int rows = 200;
 
@@ -40,25 +39,6 @@ static void on_done(hocket_host *h, uint64_t run, const struct hocket_result *r,
 static void on_event(hocket_host *h, uint64_t run, const struct hocket_event *e, void *ud)
 {
     (void) h, (void) run, (void) e, (void) ud;
-}
-
-static const char *variables(const char *name, void *ud)
-{
-    (void) ud;
-    return strcmp(name, "HOCKET_TRUST") == 0 ? "1" : NULL;
-}
-
-static hocket_host *open_host(void)
-{
-    struct hocket_error err;
-    hocket_host *h = NULL;
-    struct hocket_options o;
-    hocket_options_init(&o, sizeof(o));
-    o.getenv_cb = variables;
-    o.store = file;
-    if (hocket_open(&o, &h, &err) < 0)
-        fail_msg("%s", err.message);
-    return h;
 }
 
 static void start(hocket_host *h, int i, char name[NAME], struct tally *t)
@@ -106,7 +86,7 @@ struct counted {
     int runs, ended;
 };
 
-static int on_row(void *ud, const struct hocket__store_row *row)
+static int count_row(void *ud, const struct hocket__store_row *row)
 {
     struct counted *c = ud;
     c->runs++;
@@ -114,7 +94,7 @@ static int on_row(void *ud, const struct hocket__store_row *row)
     return 0;
 }
 
-static void on_rows(void *ud, int status, const struct hocket_error *err)
+static void on_counted(void *ud, int status, const struct hocket_error *err)
 {
     struct counted *c = ud;
     (void) err;
@@ -125,8 +105,8 @@ static void on_rows(void *ud, int status, const struct hocket_error *err)
 static void check_rows(int runs)
 {
     struct counted c = { .done = false };
-    hocket_host *h = open_host();
-    struct hocket__store_reply reply = { on_row, on_rows, &c };
+    hocket_host *h = open_over(file, NULL);
+    struct hocket__store_reply reply = { count_row, on_counted, &c };
     struct hocket__store_filter all = { .limit = 0 };
     assert_int_equal(hocket__store_runs(hocket__runtime_store(h->rt, NULL), &all, &reply, NULL), 0);
     while (!c.done)
@@ -136,29 +116,25 @@ static void check_rows(int runs)
     hocket_close(h, NULL, NULL);
 }
 
-static int set_up(void **state)
+static int begin(void **state)
 {
-    (void) state;
-    if (!test_temp_dir(folder))
+    if (set_up(state) < 0)
         return -1;
-    snprintf(file, sizeof(file), "%s/runs.db", folder);
     snprintf(stamps, sizeof(stamps), "%s/stamps", folder);
     return 0;
 }
 
-static int tear_down(void **state)
+static int end(void **state)
 {
-    (void) state;
-    unlink(file);
     unlink(stamps);
-    return rmdir(folder);
+    return tear_down(state);
 }
 
 static void test_at_once(void **state)
 {
     struct tally t = { 0 };
     (void) state;
-    hocket_host *h = open_host();
+    hocket_host *h = open_over(file, NULL);
     for (int i = 0; i < AT_ONCE; i++)
         start(h, i, names[i], &t);
     until(h, &t, AT_ONCE);
@@ -174,14 +150,14 @@ static void test_cut_off(void **state)
     struct tally t = { 0 }, again = { 0 };
     struct hocket_error err;
     (void) state;
-    hocket_host *h = open_host();
+    hocket_host *h = open_over(file, NULL);
     for (int i = 0; i < AT_ONCE; i++)
         start(h, i, names[i], &t);
     for (int i = 0; i < 20 && t.done == 0; i++)
         hocket_wait(h, 1);
     int before = t.well;
     hocket_close(h, NULL, NULL);
-    h = open_host();
+    h = open_over(file, NULL);
     for (int i = 0; i < AT_ONCE; i++)
         assert_int_equal(
             hocket_run_resume(h, names[i], NULL, NULL, on_event, on_done, &again, &err), 0);
@@ -197,7 +173,7 @@ static void test_one_after_another(void **state)
     char name[NAME];
     struct tally t = { 0 };
     (void) state;
-    hocket_host *h = open_host();
+    hocket_host *h = open_over(file, NULL);
     for (int i = 0; i < rows; i++) {
         start(h, i, name, &t);
         until(h, &t, i + 1);
@@ -208,7 +184,7 @@ static void test_one_after_another(void **state)
     check_rows(rows);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(int argc, char **argv)
 {

@@ -14,7 +14,7 @@
 
 #include "base/buf.h"
 #include "base/hash/hash.h"
-#include "host/host.h"
+#include "host/stored/host.h"
 
 /* ---- A life --------------------------------------------------------------------------------- */
 
@@ -87,31 +87,19 @@ static void life_free(struct life *l)
     hocket__buf_deinit(&l->saved);
 }
 
-static const char *variables(const char *name, void *ud)
+static hocket_host *open_limited(const char *store, int max_runs)
 {
-    (void) ud;
-    return strcmp(name, "HOCKET_MODEL") == 0   ? "sim/default"
-           : strcmp(name, "HOCKET_TRUST") == 0 ? "1"
-                                               : NULL;
-}
-
-static hocket_host *open_with(const char *store, int max_runs)
-{
-    struct hocket_error err;
-    hocket_host *h = NULL;
     struct hocket_options o;
     hocket_options_init(&o, sizeof(o));
     o.getenv_cb = variables;
     o.store = store;
     o.max_runs = max_runs;
-    if (hocket_open(&o, &h, &err) < 0 || hocket_serve_attach(h, &err) < 0)
-        fail_msg("%s", err.message);
-    return h;
+    return open_with(&o);
 }
 
 static hocket_host *open_host(void)
 {
-    return open_with("memory", 0);
+    return open_over("memory", NULL);
 }
 
 static uint64_t start(
@@ -564,7 +552,7 @@ static void test_no_store(void **state)
     struct hocket_error err;
     (void) state;
     life_init(&l);
-    hocket_host *h = open_with(NULL, 0);
+    hocket_host *h = open_limited(NULL, 0);
     start(h, HERE "/scripts/small.lua", "one", NULL, &l);
     assert_int_equal(hocket_save(h, on_saved, &l, &err), HOCKET_EUNSUPPORTED);
     assert_true(strlen(err.message) > 0);
@@ -675,7 +663,7 @@ static void test_whole_or_not(void **state)
     until(h, &l.asked, 2);
     save(h, 0, &l);
     hocket_close(h, NULL, NULL);
-    h = open_with("memory", 1);
+    h = open_limited("memory", 1);
     assert_refused(h, l.saved.data, l.saved.len, HOCKET_ELIMIT, "at once");
     hocket_close(h, NULL, NULL);
     h = open_host();

@@ -1,109 +1,15 @@
 /* Runs of a pool that could not go on here, for a reason that is no part of them: they are given back, and it does not count. */
 
-#include <hocket/hocket.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "host/stored/asking.h"
+#include "host/stored/run_life.h"
 
 #define RUN "01KANC3V0QZJ9E4W2X6T8B5M7R"
 
 /* More than may be lost with one run. */
 enum { TIMES = 7 };
 
-struct life {
-    char error[512], text[512];
-    int done, status;
-};
-
-static void on_done(hocket_host *h, uint64_t run, const struct hocket_result *r, void *ud)
-{
-    struct life *l = ud;
-    (void) h, (void) run;
-    l->done++;
-    l->status = r->status;
-    snprintf(l->text, sizeof(l->text), "%s", r->text);
-    snprintf(l->error, sizeof(l->error), "%s", r->error ? r->error->message : "");
-}
-
-static const char *variables(const char *name, void *ud)
-{
-    (void) ud;
-    return strcmp(name, "HOCKET_MODEL") == 0   ? "sim/default"
-           : strcmp(name, "HOCKET_TRUST") == 0 ? "1"
-           : strcmp(name, "HOCKET_LEASE") == 0 ? "0.2"
-                                               : NULL;
-}
-
-static hocket_host *open_host(void)
-{
-    struct hocket_error err;
-    hocket_host *h = NULL;
-    struct hocket_options o;
-    hocket_options_init(&o, sizeof(o));
-    o.getenv_cb = variables;
-    o.store = "memory";
-    if (hocket_open(&o, &h, &err) < 0 || hocket_serve_attach(h, &err) < 0)
-        fail_msg("%s", err.message);
-    return h;
-}
-
-static struct hocket__store *store_of(hocket_host *h)
-{
-    return hocket__runtime_store(h->rt, NULL);
-}
-
-/* ---- What the store says ------------------------------------------------------------------ */
-
-struct seen {
-    struct hocket__store_run run;
-    char waiting[512];
-    int rows, done;
-};
-
-static int on_row(void *ud, const struct hocket__store_row *row)
-{
-    struct seen *s = ud;
-    s->run = row->run;
-    snprintf(s->waiting, sizeof(s->waiting), "%.*s", (int) row->run.waiting_for.n,
-        row->run.waiting_for.p);
-    s->rows++;
-    return 0;
-}
-
-static void on_rows(void *ud, int status, const struct hocket_error *err)
-{
-    struct seen *s = ud;
-    (void) err;
-    assert_int_equal(status, 0);
-    s->done = 1;
-}
-
-static void until_seen(hocket_host *h, const struct seen *s, int rc)
-{
-    assert_int_equal(rc, 0);
-    for (int i = 0; i < 1000 && !s->done; i++)
-        hocket_wait(h, 10);
-    assert_true(s->done);
-}
-
-static struct seen look(hocket_host *h)
-{
-    struct seen s = { .rows = 0 };
-    struct hocket__store_reply r = { on_row, on_rows, &s };
-    until_seen(h, &s, hocket__store_find(store_of(h), hocket__cstr(RUN), &r, NULL));
-    return s;
-}
-
 static void submit(hocket_host *h)
 {
-    struct seen s = { .rows = 0 };
-    struct hocket__store_reply r = { on_row, on_rows, &s };
     struct hocket__store_run run = { .id = RUN,
         .target = HOCKET__STR(HERE "/scripts/small.lua"),
         .input = HOCKET__STR("one"),
@@ -115,15 +21,15 @@ static void submit(hocket_host *h)
         .cost = -1,
         .tokens = -1,
         .created_ms = 1 };
-    until_seen(h, &s, hocket__store_submit(store_of(h), &run, HOCKET__STR(""), &r, NULL));
+    submit_run(h, &run);
 }
 
 /* As soon as it is due. */
 static struct hocket__store_run take(hocket_host *h)
 {
     for (int i = 0; i < 1000; i++) {
-        struct seen s = { .rows = 0 };
-        struct hocket__store_reply r = { on_row, on_rows, &s };
+        struct seen s;
+        struct hocket__store_reply r = reply_to(&s);
         until_seen(
             h, &s, hocket__store_take_next(store_of(h), HOCKET__STR("default"), 1, &r, NULL));
         if (s.rows > 0)
@@ -141,15 +47,14 @@ static struct life go_on(hocket_host *h, uint64_t fence)
     uint64_t id;
     if (hocket__run_go_on(h, RUN, fence, "{\"park\":true}", &id, on_done, &l, &err) < 0)
         fail_msg("%s", err.message);
-    for (int i = 0; i < 1000 && !l.done; i++)
-        hocket_wait(h, 10);
+    until(h, &l, &l.done, 1);
     assert_int_equal(l.done, 1);
     return l;
 }
 
 static void assert_put_off(hocket_host *h, const char *why)
 {
-    struct seen s = look(h);
+    struct seen s = look(h, RUN);
     assert_int_equal(s.run.state, HOCKET__STORE_QUEUED);
     assert_int_equal(s.run.attempts, 0);
     assert_int_equal(s.run.owner.pid, 0);
@@ -164,7 +69,7 @@ static void test_away(void **state)
     static const enum hocket__store_call_kind kinds[] = { HOCKET__STORE_FIND, HOCKET__STORE_FILES,
         HOCKET__STORE_ENTRIES };
     (void) state;
-    hocket_host *h = open_host();
+    hocket_host *h = open_over("memory", "0.2");
     submit(h);
     for (int i = 0; i < TIMES; i++) {
         uint64_t fence = take(h).fence;
@@ -185,7 +90,7 @@ static void test_away(void **state)
 static void test_full(void **state)
 {
     (void) state;
-    hocket_host *h = open_host();
+    hocket_host *h = open_over("memory", "0.2");
     submit(h);
     size_t max_pending = store_of(h)->o.max_pending;
     for (int i = 0; i < TIMES; i++) {
@@ -198,7 +103,7 @@ static void test_full(void **state)
     }
     struct life l = go_on(h, take(h).fence);
     assert_int_equal(l.status, 0);
-    assert_int_equal(look(h).run.state, HOCKET__STORE_DONE);
+    assert_int_equal(look(h, RUN).run.state, HOCKET__STORE_DONE);
     hocket_close(h, NULL, NULL);
 }
 
@@ -209,18 +114,17 @@ static void test_parked(void **state)
     struct hocket_error err;
     uint64_t id;
     (void) state;
-    hocket_host *h = open_host();
+    hocket_host *h = open_over("memory", "0.2");
     submit(h);
     for (int i = 0; i < TIMES; i++) {
         l.done = 0;
         assert_int_equal(
             hocket__run_go_on(h, RUN, take(h).fence, "{\"park\":true}", &id, on_done, &l, &err), 0);
         assert_int_equal(i % 2 ? hocket_run_park(h, id) : hocket_run_drain(h, id), 0);
-        for (int n = 0; n < 1000 && !l.done; n++)
-            hocket_wait(h, 10);
+        until(h, &l, &l.done, 1);
         assert_int_equal(l.done, 1);
         assert_int_equal(l.status, HOCKET_EPARKED);
-        struct seen s = look(h);
+        struct seen s = look(h, RUN);
         assert_int_equal(s.run.state, HOCKET__STORE_QUEUED);
         assert_int_equal(s.run.attempts, 0);
         assert_int_equal(s.run.owner.pid, 0);

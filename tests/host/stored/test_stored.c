@@ -15,12 +15,8 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "bind/store/store.h"
-#include "host/host.h"
-#include "store/sqlite/lib.h"
-#include "support/temp.h"
-
-static char folder[TEST_TEMP_PATH], file[TEST_TEMP_PATH + 16];
+#include "host/stored/host.h"
+#include "host/stored/in_file.h"
 
 /* ---- A life ------------------------------------------------------------------------------- */
 
@@ -84,18 +80,8 @@ static void life_free(struct life *l)
     hocket__buf_deinit(&l->text);
 }
 
-static const char *variables(const char *name, void *ud)
-{
-    (void) ud;
-    return strcmp(name, "HOCKET_MODEL") == 0   ? "sim/default"
-           : strcmp(name, "HOCKET_TRUST") == 0 ? "1"
-                                               : NULL;
-}
-
 static hocket_host *open_in(const char *store, int optional, struct life *l)
 {
-    struct hocket_error err;
-    hocket_host *h = NULL;
     struct hocket_options o;
     hocket_options_init(&o, sizeof(o));
     o.getenv_cb = variables;
@@ -103,9 +89,7 @@ static hocket_host *open_in(const char *store, int optional, struct life *l)
     o.log_ud = l;
     o.store = store;
     o.store_optional = optional;
-    if (hocket_open(&o, &h, &err) < 0 || hocket_serve_attach(h, &err) < 0)
-        fail_msg("%s", err.message);
-    return h;
+    return open_with(&o);
 }
 
 static hocket_host *open_host(struct life *l)
@@ -155,58 +139,11 @@ static void resume(
 
 /* ---- What is in the store ---------------------------------------------------------------------- */
 
-struct seen {
-    struct hocket__store_run run;
-    char waiting[2048];
-    int rows, done, status;
-};
-
-static int on_row(void *ud, const struct hocket__store_row *row)
+static struct seen look_in_file(const char *name)
 {
-    struct seen *s = ud;
-    if (row->kind == HOCKET__STORE_ROW_RUN) {
-        s->run = row->run;
-        snprintf(s->waiting, sizeof(s->waiting), "%.*s", (int) row->run.waiting_for.n,
-            row->run.waiting_for.p);
-    }
-    s->rows++;
-    return 0;
-}
-
-static void on_rows(void *ud, int status, const struct hocket_error *err)
-{
-    struct seen *s = ud;
-    (void) err;
-    s->done = 1;
-    s->status = status;
-}
-
-static struct hocket__store_reply reply_to(struct seen *s)
-{
-    *s = (struct seen){ 0 };
-    return (struct hocket__store_reply){ on_row, on_rows, s };
-}
-
-static void until_seen(hocket_host *h, const struct seen *s)
-{
-    for (int i = 0; i < 3000 && !s->done; i++)
-        hocket_wait(h, 10);
-    assert_true(s->done);
-}
-
-static struct seen look(const char *name)
-{
-    struct seen s;
-    struct life l;
-    life_init(&l);
-    hocket_host *h = open_host(&l);
-    struct hocket__store_reply reply = reply_to(&s);
-    assert_int_equal(hocket__store_find(hocket__runtime_store(h->rt, NULL),
-                         hocket__str(name, strlen(name)), &reply, NULL),
-        0);
-    until_seen(h, &s);
+    hocket_host *h = open_over(file, NULL);
+    struct seen s = look(h, name);
     hocket_close(h, NULL, NULL);
-    life_free(&l);
     return s;
 }
 
@@ -216,31 +153,20 @@ static void until_asked(hocket_host *h, struct life *l, const char *question)
     for (int i = 0; i < 3000 && strcmp(l->question, question) != 0; i++)
         hocket_wait(h, 10);
     assert_string_equal(l->question, question);
-    for (int i = 0; i < 3000 && look(l->name).status != 0; i++)
+    for (int i = 0; i < 3000 && look_in_file(l->name).status != 0; i++)
         hocket_wait(h, 10);
 }
 
-static void send_message(const char *name, const char *id, const char *json)
+static void send_to(const char *name, const char *id, const char *json)
 {
-    struct seen s;
-    struct life l;
-    life_init(&l);
-    hocket_host *h = open_host(&l);
-    struct hocket__store_reply reply = reply_to(&s);
-    struct hocket__store_message m = { hocket__str(id, strlen(id)), 1,
-        hocket__str(json, strlen(json)) };
-    assert_int_equal(hocket__store_message(hocket__runtime_store(h->rt, NULL),
-                         hocket__str(name, strlen(name)), &m, &reply, NULL),
-        0);
-    until_seen(h, &s);
-    assert_int_equal(s.status, 0);
+    hocket_host *h = open_over(file, NULL);
+    send_message(h, name, id, json);
     hocket_close(h, NULL, NULL);
-    life_free(&l);
 }
 
 static void assert_state(const char *name, enum hocket__store_state state)
 {
-    struct seen s = look(name);
+    struct seen s = look_in_file(name);
     assert_int_equal(s.status, 0);
     if (s.run.state != state)
         fail_msg("%s is %s and not %s", name, hocket__store_state_word(s.run.state),
@@ -259,7 +185,7 @@ static void test_done(void **state)
     until_done(h, &l);
     assert_int_equal(l.status, 0);
     hocket_close(h, NULL, NULL);
-    struct seen s = look(l.name);
+    struct seen s = look_in_file(l.name);
     assert_int_equal(s.run.state, HOCKET__STORE_DONE);
     assert_true(s.run.tokens > 0);
     assert_true(s.run.simulated);
@@ -337,7 +263,7 @@ static void test_parked(void **state)
     assert_non_null(strstr(l.events.data, "\"code\":\"parked\""));
     hocket_close(h, NULL, NULL);
     strcpy(name, l.name);
-    struct seen s = look(name);
+    struct seen s = look_in_file(name);
     assert_int_equal(s.run.state, HOCKET__STORE_PARKED);
     assert_non_null(
         strstr(s.waiting, "{\"kind\":\"question\",\"id\":\"q1\",\"questions\":[\"Which city?\"]}"));
@@ -346,17 +272,17 @@ static void test_parked(void **state)
     resume(name, "{\"park\":true}", NULL, -1, &l); /* nobody has answered */
     assert_int_equal(l.status, HOCKET_EPARKED);
     life_free(&l);
-    send_message(name, "m0", "{\"wish\":\"answer\",\"question\":\"q7\",\"text\":\"wrong\"}");
-    send_message(name, "m1", "{\"wish\":\"answer\",\"question\":\"q1\",\"text\":\"Lisbon\"}");
+    send_to(name, "m0", "{\"wish\":\"answer\",\"question\":\"q7\",\"text\":\"wrong\"}");
+    send_to(name, "m1", "{\"wish\":\"answer\",\"question\":\"q1\",\"text\":\"Lisbon\"}");
     resume(name, "{\"park\":true}", NULL, -1, &l);
     assert_int_equal(l.status, HOCKET_EPARKED); /* the next two */
     assert_non_null(strstr(l.log, "q7"));
     life_free(&l);
-    s = look(name);
+    s = look_in_file(name);
     assert_non_null(strstr(s.waiting, "\"id\":\"q2\""));
     assert_non_null(strstr(s.waiting, "\"id\":\"q3\""));
-    send_message(name, "m2", "{\"wish\":\"answer\",\"question\":\"q3\",\"text\":\"sea\"}");
-    send_message(name, "m3", "{\"wish\":\"answer\",\"question\":\"q2\",\"text\":\"hills\"}");
+    send_to(name, "m2", "{\"wish\":\"answer\",\"question\":\"q3\",\"text\":\"sea\"}");
+    send_to(name, "m3", "{\"wish\":\"answer\",\"question\":\"q2\",\"text\":\"hills\"}");
     resume(
         name, "{\"park\":true}", NULL, -1, &l); /* the one that times out, and then the agent's */
     if (l.status != HOCKET_EPARKED)
@@ -379,7 +305,7 @@ static void test_heard(void **state)
     hocket_host *h = open_host(&l);
     start(h, "ask", "{\"interactive\":true}", &l);
     until_asked(h, &l, "q1");
-    send_message(l.name, "m1", "{\"wish\":\"answer\",\"question\":\"q1\",\"text\":\"Lisbon\"}");
+    send_to(l.name, "m1", "{\"wish\":\"answer\",\"question\":\"q1\",\"text\":\"Lisbon\"}");
     until_asked(h, &l, "q3");
     hocket_close(h, NULL, NULL);
     life_free(&l);
@@ -563,21 +489,6 @@ static void test_elsewhere(void **state)
     assert_int_equal(chdir(here), 0);
 }
 
-/* Another process has it, as the store says from here on. */
-static void steal(const char *name)
-{
-    struct hocket_error err;
-    sqlite3 *db = NULL;
-    char sql[160];
-    const struct hocket__sqlite *lib = hocket__sqlite_load(&err);
-    assert_non_null(lib);
-    snprintf(sql, sizeof(sql), "UPDATE runs SET fence = fence + 1 WHERE id = '%s'", name);
-    assert_int_equal(lib->open_v2(file, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
-    lib->busy_timeout(db, 60000);
-    assert_int_equal(lib->exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-    lib->close_v2(db);
-}
-
 /* Who may go on without a store may not go on with a run that another process has. */
 static void test_lost(void **state)
 {
@@ -600,27 +511,6 @@ static void test_lost(void **state)
         hocket_close(h, NULL, NULL);
         life_free(&l);
     }
-}
-
-static int set_up(void **state)
-{
-    (void) state;
-    if (!test_temp_dir(folder))
-        return -1;
-    snprintf(file, sizeof(file), "%s/runs.db", folder);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    static const char *const endings[] = { "", "-wal", "-shm" };
-    char path[TEST_TEMP_PATH + 32];
-    (void) state;
-    for (int i = 0; i < 3; i++) {
-        snprintf(path, sizeof(path), "%s%s", file, endings[i]);
-        unlink(path);
-    }
-    return rmdir(folder);
 }
 
 int main(void)
