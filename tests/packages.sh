@@ -40,6 +40,28 @@ has "pacman -S --needed base-devel cmake ninja"; has "no package there that is k
 on plan9
 has "This is not Debian, Alpine, Fedora or Arch"; has "libcurl4-openssl-dev"
 
+# On Debian it says how far apt-get is, whatever the language, and fails where a package was not installed.
+for tool in env wc touch; do ln -s "$(command -v $tool)" "$work/bin/$tool"; done
+printf '#!/bin/sh\necho 0\n' >"$work/bin/id"
+printf '#!/bin/sh\n[ ! -e "%s/installed" ] || echo "install ok installed"\n' "$work" >"$work/bin/dpkg-query"
+cat >"$work/bin/apt-get" <<'END'
+#!/bin/sh
+[ "$1" = install ] || exit 0
+[ "$LC_ALL" = C ] || exit 1
+echo "Reading package lists..."
+echo "0 upgraded, 2 newly installed, 0 to remove and 3 not upgraded."
+for n in 1 2; do echo "Get:$n http://deb.debian.org/debian bookworm/main amd64 lib$n amd64 1.0-1 [12 kB]"; done
+for n in 1 2; do echo "Unpacking lib$n:amd64 (1.0-1) ..."; done
+for n in 1 2; do echo "Setting up lib$n:amd64 (1.0-1) ..."; done
+END
+chmod +x "$work/bin/dpkg-query" "$work/bin/apt-get" "$work/bin/id"
+on debian
+has "Installing "; has "  fetching 2 packages"; has "  1 of 2: lib1:amd64"; has "  2 of 2: lib2:amd64"; hasnt "Reading"; has "apt-get could not install: build-essential"
+[ "$(grep -c fetching "$work/said")" = 1 ] || fail "one line about fetching"
+echo 'touch "'"$work"'/installed"' >>"$work/bin/apt-get"
+on debian
+has "  2 of 2: lib2:amd64"; hasnt "could not install"
+
 sh "$root/dev" packages cake >"$work/said" 2>&1 && fail "a system that is unknown"
 has "debian|alpine|fedora|arch"
 [ $failures = 0 ] && echo "the packages of four systems are named"
