@@ -27,8 +27,10 @@ run hocket run -q stubs.lua
 expect 0; [ "$(cat out)" -gt 40 ] || fail "functions in the stubs"
 has "my team/.luarc.json" '".hocket/lua"'
 [ "$(find "my team/.hocket/lua" -name '*.lua' | wc -l)" -gt 40 ] || fail "a stub for each module"
+run hocket check --schema policy
+expect 0; has out '"title":"hocket: policy.yaml"'
 run hocket check --schema cake
-expect 2; has err "agent, eval, providers"
+expect 2; has err "agent, eval, policy, providers"
 run hocket run "my team" "Is tea better?"
 expect 0; has out "Is tea better?"; has out "## Against"; has err "simulated"
 (cd "my team" && hocket run . "Is tea better?") >out2 2>>err

@@ -29,7 +29,7 @@ static const struct cli_option options[] = {
         "say of each key of a file how it was read, also of agents of other programs") },
     { CLI_TEXT(0, "format", CLI_FORMATS, struct wish, format,
         "the format of these agents, where place and keys do not tell it") },
-    { CLI_TEXT(0, "schema", "agent|providers|eval", struct wish, schema,
+    { CLI_TEXT(0, "schema", "agent|providers|eval|policy", struct wish, schema,
         "print the JSON Schema of such a file, for editors, and check nothing") },
     { 0 },
 };

@@ -118,9 +118,27 @@ t.test("files of cases", function()
   t.ok(not takes "defaults: {timeout: 3}")
 end)
 
+t.test("a policy", function()
+  local form, policy_file, n = compiled "policy", require "hocket.internal.models.policy_file", 0
+  local function both(text, well)
+    local ok, why = form:check((assert(yaml.decode(text))))
+    t.equal(ok or false, well, ("%s: %s"):format(text, why))
+    t.equal(policy_file.read(text, "policy.yaml") ~= nil, well, text)
+  end
+  for text in assert(fs.read(root .. "/docs/guides/guardrails.md")):gmatch "\n```yaml file=[^\n]*\n(.-)```" do
+    both(text, true)
+    n = n + 1
+  end
+  t.ok(n > 1)
+  both("{approve: ask, network: none, trust: none, hosts: [], sandbox_paths: /srv, timeout: 0.5, key_commands: false, jobs: 1}", true)
+  both("{key_commands: [/bin/pass], serve: {listen: 127.0.0.1, all_runs: false}, retention_days: 1, budget: {turns: 3}}", true)
+  for _, text in ipairs { "{max_turn: 3}", "{max_turns: 0}", "{max_turns: 1.5}", "{jobs: many}", "{timeout: -1}", "{approve: ''}", "{hosts: {a: b}}", "{models: [1]}",
+    "{key_commands: true}", "{serve: {no_token: true}}", "{serve: {port: 1}}", "{serve: [1]}", "{budget: 5}", "{retention_days: 0}", "{sandbox: 3}" } do both(text, false) end
+end)
+
 t.test("a kind that is none", function()
   local made, err = check.schema_of "cake"
-  t.fails("invalid", "agent, eval, providers", made, err)
+  t.fails("invalid", "agent, eval, policy, providers", made, err)
 end)
 
 return t.finish()

@@ -165,7 +165,7 @@ local function text_of(result, args)
   return table.concat(lines, "\n")
 end
 
----@param args {explain?: boolean, format?: string, schema?: "agent"|"providers"|"eval", paths: string[], graph?: boolean, verbose?: boolean, json?: boolean} json: false leaves out what only that shows.
+---@param args {explain?: boolean, format?: string, schema?: "agent"|"providers"|"eval"|"policy", paths: string[], graph?: boolean, verbose?: boolean, json?: boolean} json: false leaves out what only that shows.
 function commands.check(args)
   if args.schema then
     local made, err = commands.schema_of(args.schema)
@@ -196,18 +196,20 @@ end
 local function of_agents() return require("hocket.internal.agents.keys").json_schema() end
 local function of_providers() return require("hocket.providers").json_schema() end
 local function of_cases() return require("hocket.internal.eval.keys").json_schema() end
+local function of_policy() return require("hocket.internal.models.policy_file").json_schema() end
 
 local schemas = {
   agent = { "the front matter of an agent", of_agents }, providers = { "providers.yaml", of_providers }, eval = { "a file of cases, *.eval.yaml", of_cases },
+  policy = { "policy.yaml", of_policy },
 }
 
 --- The JSON Schema of a kind of file, made from the description that its reader checks by.
----@param kind "agent"|"providers"|"eval"
+---@param kind "agent"|"providers"|"eval"|"policy"
 ---@return table? schema
 ---@return hocket.Error?
 function commands.schema_of(kind)
   local of = schemas[kind]
-  if not of then return nil, { code = "invalid", message = ("there is no schema of '%s' (there are: agent, eval, providers)"):format(tostring(kind)) } end
+  if not of then return nil, { code = "invalid", message = ("there is no schema of '%s' (there are: agent, eval, policy, providers)"):format(tostring(kind)) } end
   local made = of[2]()
   made["$schema"], made.title = "https://json-schema.org/draft/2020-12/schema", "hocket: " .. of[1]
   return made

@@ -47,34 +47,53 @@ local function absolute(v)
   return list
 end
 
--- key = { what it has to be, reader }: nil is wrong.
+-- The forms of values, for editors.
+local word = { type = "string", minLength = 1 }
+local some = { anyOf = { word, { type = "array", items = word } } }
+local from_one, never = { type = "integer", minimum = 1 }, { const = false }
+
+-- key = { what it has to be, reader, its form }: nil is wrong.
 local keys = {
-  approve = { "a word as behind --approve, or a list of them", list_of_words },
-  sandbox = { "best, required, landlock or bubblewrap", function(v) return levels[v] and v or nil end },
-  sandbox_paths = { "a list of folders", absolute },
+  approve = { "a word as behind --approve, or a list of them", list_of_words, some },
+  sandbox = { "best, required, landlock or bubblewrap", function(v) return levels[v] and v or nil end, word },
+  sandbox_paths = { "a list of folders", absolute, some },
   network = { "all, none, or hosts", function(v)
     if v == "all" or v == "none" then return v end
     local list = words(v)
     return list and (#list > 0 and table.concat(list, ",") or "none")
-  end },
-  hosts = { "a list of hosts, as in [docs.example.org, '*.example.net']", list_of_words },
-  trust = { "ask, none, or a list of folders", function(v) return (v == "ask" or v == "none") and v or absolute(v) end },
-  models = { "a list of models, as in ['anthropic/*']", list_of_words },
-  providers = { "a list of providers", list_of_words },
-  budget = { "limits of one run, as in {cost: 5, tokens: 1000000}", function(v) return type(v) == "table" and #v == 0 and (account.read(v)) or nil end },
-  max_turns = { "a whole number from 1 on", whole(1) },
-  timeout = { "seconds", number(0) },
-  jobs = { "a whole number from 1 on", whole(1) },
-  key_commands = { "false, or a list of programs", function(v) if v == false then return false end return absolute(v) end },
+  end, some },
+  hosts = { "a list of hosts, as in [docs.example.org, '*.example.net']", list_of_words, some },
+  trust = { "ask, none, or a list of folders", function(v) return (v == "ask" or v == "none") and v or absolute(v) end, some },
+  models = { "a list of models, as in ['anthropic/*']", list_of_words, some },
+  providers = { "a list of providers", list_of_words, some },
+  budget = { "limits of one run, as in {cost: 5, tokens: 1000000}", function(v) return type(v) == "table" and #v == 0 and (account.read(v)) or nil end, { type = "object" } },
+  max_turns = { "a whole number from 1 on", whole(1), from_one },
+  timeout = { "seconds", number(0), { type = "number", minimum = 0 } },
+  jobs = { "a whole number from 1 on", whole(1), from_one },
+  key_commands = { "false, or a list of programs", function(v) if v == false then return false end return absolute(v) end, { anyOf = { never, some } } },
   serve = { "a group: listen, no_token, all_runs", function(v) return type(v) == "table" and #v == 0 and v or nil end },
-  retention_days = { "a whole number of days from 1 on", whole(1) },
+  retention_days = { "a whole number of days from 1 on", whole(1), from_one },
 }
 
 local of_serve = {
-  listen = { "a list of addresses, as in [127.0.0.1]", list_of_words },
-  no_token = { "false", only_false },
-  all_runs = { "false", only_false },
+  listen = { "a list of addresses, as in [127.0.0.1]", list_of_words, some },
+  no_token = { "false", only_false, never },
+  all_runs = { "false", only_false, never },
 }
+
+local function form_of(known)
+  local members = {}
+  for name, key in pairs(known) do
+    local form = { description = key[1] }
+    for k, v in pairs(key[3] or form_of(of_serve)) do form[k] = v end
+    members[name] = form
+  end
+  return { type = "object", properties = members, additionalProperties = false }
+end
+
+--- A policy as a JSON Schema, for editors.
+---@return table
+function policy_file.json_schema() return form_of(keys) end
 
 local function names_of(known)
   local list = {}
