@@ -231,15 +231,20 @@ typedef struct hocket_host hocket_host;
 HOCKET_API int hocket_open(
     const struct hocket_options *options, hocket_host **out, struct hocket_error *err);
 
+/* Does what the first run would have to do: reads hocket's scripts, and loads libcurl. Some 15 ms of CPU, once: for a loading
+ * screen, so that no pump has to do it. (With the option `thread` hocket_open has read the scripts already.)
+ * Fails with EUNSUPPORTED (there is no libcurl: hosts without models work), ENOMEM, ECALLBACK. */
+HOCKET_API int hocket_prepare(hocket_host *host, struct hocket_error *err);
+
 /* Replaces the host's policies. New restrictions bind all runs at once; what they additionally allow holds for runs that begin
  * later. If one cannot be read (EINVAL), the former policies stay. Also fails with ENOMEM, ECALLBACK. */
 HOCKET_API int hocket_set_policies(hocket_host *host, const struct hocket_policy *policies,
     size_t n_policies, struct hocket_error *err);
 
-/* Does what can be done now, for about `budget_us` microseconds at most (0: one
- * round), without blocking. Returns 1 while work is left (also work that
- * waits for the network), 0 when the host is idle, or a negative code: ECALLBACK inside of a callback,
- * ESTATE in a process that was forked after the host had begun to work. */
+/* Does the work that is ready, for about `budget_us` microseconds at most (0: one round), without
+ * blocking. Returns 1 while work is left (also work that waits for the network), 0 when the host is
+ * idle, or a negative code. ECALLBACK: called inside of a callback. ESTATE: this process was forked
+ * after the host had begun to work. */
 HOCKET_API int hocket_pump(hocket_host *host, int64_t budget_us);
 
 /* Blocks until something can be done, or until `timeout_ms` passed (-1: no limit), then pumps once.
@@ -267,13 +272,18 @@ HOCKET_API int hocket_break(hocket_host *host);
  * hocket_break, in the same places. A limit counts only work, so the start of a run says little about the time that is left. */
 HOCKET_API int hocket_has_time(hocket_host *host);
 
-/* A descriptor that becomes readable when hocket_pump has something to do, and how many
- * milliseconds a poll may sleep: 0 when there is something to do now, and before the first
- * hocket_pump; -1, for ever, when only the descriptor can tell of anything. A host without work (before
- * a run, after it, while a conversation waits for its next input) says -1. Connections that nobody uses any more
- * are closed in a later hocket_pump: they are no reason to wake up. */
+/* A descriptor that becomes readable when hocket_pump has something to do, and how many milliseconds a poll may
+ * sleep. 0: there is work now, or hocket_pump was never called. -1: for ever, since only the descriptor can
+ * report work. A host without work (before a run, after it, while a conversation waits for its next input)
+ * returns -1. A later hocket_pump closes unused connections: they are no reason to wake up. */
 HOCKET_API int hocket_backend_fd(hocket_host *host);
 HOCKET_API int hocket_backend_timeout(hocket_host *host);
+
+/* On Windows, where hocket_backend_fd is -1: a HANDLE of an event that is set when hocket_pump has something to do, for
+ * WaitForMultipleObjects and its like, with hocket_backend_timeout as the limit. The event resets itself when a wait ends; call
+ * hocket_pump then. The first call starts a thread, which hocket_close ends: it only waits and sets the event.
+ * NULL on other systems, on an embedder's loop, and without memory. Do not close the handle. */
+HOCKET_API void *hocket_backend_handle(hocket_host *host);
 
 typedef void (*hocket_closed_cb)(void *ud);
 
@@ -363,7 +373,8 @@ HOCKET_API int hocket_load_buffer(
 
 /* The same with all agents and scripts of a directory, as they are now; all or nothing. Runs of
  * "buffer:NAME" read no file. A script that requires modules beside it has to be run from its
- * directory. */
+ * directory. Runs ask the hooks.lua of the directory; of a folder "agents" that of the project above it, which is taken
+ * along with its modules (EAGENT where another file has the name of one). */
 HOCKET_API int hocket_load_dir(
     hocket_host *host, const char *name, const char *dir, struct hocket_error *err);
 
@@ -461,7 +472,8 @@ HOCKET_API int hocket_load(hocket_host *host, const void *bytes, size_t len, con
     struct hocket_error *err);
 
 /* Cancels a run: its sockets are closed, its agents end, then on_done runs with
- * HOCKET_ECANCELLED. Unknown or ended ids are ignored and return ENOTFOUND. */
+ * HOCKET_ECANCELLED. A durable run is cancelled for good, also one that is being read, replayed or suspended: it ends once
+ * the store has answered, or in its next process if this one ends before. Unknown or ended ids are ignored and return ENOTFOUND. */
 HOCKET_API int hocket_run_cancel(hocket_host *host, uint64_t id);
 
 /* Stops a run: its agents finish the turn that they are in, then each gives one last answer,
@@ -487,8 +499,8 @@ HOCKET_API int hocket_run_answer(hocket_host *host, uint64_t id, const char *que
     const char *text, size_t len, struct hocket_error *err);
 
 /* Sends a message to a run, for a hocket.signal(name) in it that waits or will wait. `json` is any JSON value. The run takes
- * messages of one name in their order. ENOTFOUND when there is no such run, or it has not begun; EINVAL for a name that is empty or longer
- * than 128 bytes, EPARSE for what is no JSON; ELIMIT when 1000 of them wait to be taken. */
+ * messages of one name in their order. ENOTFOUND when there is no such run, or it has not begun. EINVAL for a name that
+ * is empty or longer than 128 bytes. EPARSE for text that is no JSON. ELIMIT when 1000 messages wait to be taken. */
 HOCKET_API int hocket_run_signal(
     hocket_host *host, uint64_t id, const char *name, const char *json, struct hocket_error *err);
 
@@ -512,7 +524,7 @@ HOCKET_API int hocket_run_say(hocket_host *host, uint64_t id, const char *agent,
  * run. */
 HOCKET_API int hocket_run_interrupt(hocket_host *host, uint64_t id, struct hocket_error *err);
 
-/* The usage of each agent in a run so far, as JSON (docs/guides/budgets.md). Free it with hocket_json_free. NULL with
+/* The usage of each agent in a run so far, as JSON (docs/guides/unattended.md). Free it with hocket_json_free. NULL with
  * *err filled when there is no such run, or memory is out. */
 HOCKET_API hocket_json *hocket_run_tree(hocket_host *host, uint64_t id, struct hocket_error *err);
 
@@ -564,7 +576,13 @@ struct hocket_tool_spec {
     const char *description; /* for the model */
     const char *parameters;  /* JSON Schema of the arguments, an object; NULL: none */
     int64_t timeout_ms;      /* then the model gets an error; 0: no limit */
+    uint64_t flags;          /* HOCKET_TOOL_…; 0: none */
 };
+
+/* The tool only reads, or a second call does no harm: a call that was open when a save was made, or when the
+ * process of a durable run ended, is made again. Without it the model learns that nobody knows whether it was
+ * done, and the tool is not called. */
+#define HOCKET_TOOL_IDEMPOTENT 1u
 
 /* A call that a model has made. The arguments have passed the schema. */
 struct hocket_tool_call {
@@ -579,8 +597,8 @@ typedef void (*hocket_tool_cancel_cb)(hocket_host *host, uint64_t call, void *ud
 
 /* Registers a tool. `on_call` runs on the host's thread inside of
  * hocket_pump, and answers with hocket_tool_answer, at once or later. `on_cancel` (may be NULL)
- * says, there too, that a call needs no answer any more. EINVAL (also a bad schema), EEXIST,
- * ENOMEM. */
+ * says, there too, that a call needs no answer any more. EINVAL (also a bad schema, an unknown flag),
+ * EEXIST, ENOMEM. */
 HOCKET_API int hocket_tool_add(hocket_host *host, const struct hocket_tool_spec *spec,
     hocket_tool_cb on_call, hocket_tool_cancel_cb on_cancel, void *ud, struct hocket_error *err);
 
@@ -597,6 +615,30 @@ HOCKET_API int hocket_tool_remove(hocket_host *host, const char *name, struct ho
  * that error. */
 HOCKET_API int hocket_tool_answer(
     hocket_host *host, uint64_t call, int status, const char *text, size_t len);
+
+/* ---- Hooks --------------------------------------------------------------- */
+
+/* A hook of the program: it is asked before and after what every run does, before the hooks of the run's
+ * project (docs/guides/hooks.md). */
+struct hocket_hook_spec {
+    size_t size;        /* sizeof(struct hocket_hook_spec) */
+    const char *name;   /* 1 to 64 of [A-Za-z0-9_-] */
+    const char *points; /* "before_tool after_agent": names with spaces between them */
+    const char *match;  /* globs of tools, models or agents with spaces between them; NULL: all */
+    int64_t timeout_ms; /* 0: 10 seconds. Then a call is denied, or there is a warning after it */
+};
+
+/* Registers a hook, for runs that begin from now on. `on_call` gets the event as JSON in `args`, and the hook's name in `tool`.
+ * The program answers with hocket_tool_answer, at once or later: with a JSON object ({"deny": "why"},
+ * {"arguments": {…}}, {"answer": "…"}, {"context": "…"}), or with "" to let it pass. An answer with an error is a hook
+ * that has failed: it denies before a call, and is a warning after it. `on_cancel` as for tools.
+ * EINVAL (also an unknown point), EEXIST, ENOMEM. */
+HOCKET_API int hocket_hook_add(hocket_host *host, const struct hocket_hook_spec *spec,
+    hocket_tool_cb on_call, hocket_tool_cancel_cb on_cancel, void *ud, struct hocket_error *err);
+
+/* Removes a hook: it is not asked any more, so `ud` may be freed. A call that is open has failed.
+ * May be called inside a callback. EINVAL, ENOTFOUND, ENOMEM. */
+HOCKET_API int hocket_hook_remove(hocket_host *host, const char *name, struct hocket_error *err);
 
 /* ---- Statistics ----------------------------------------------------------- */
 
@@ -640,7 +682,7 @@ HOCKET_API hocket_json *hocket_json_parse(const char *text, size_t len, struct h
 HOCKET_API void hocket_json_free(hocket_json *root);
 
 /* A member by its exact name, an element by its index; NULL when absent. The
- * result belongs to the root. All of these accept NULL and pass it on. */
+ * result belongs to the root. The functions below accept NULL and return it. */
 HOCKET_API const hocket_json *hocket_json_get(const hocket_json *object, const char *name);
 HOCKET_API const hocket_json *hocket_json_at(const hocket_json *array, size_t index);
 HOCKET_API size_t hocket_json_count(const hocket_json *array_or_object);
