@@ -30,6 +30,7 @@ local preview = require "hocket.internal.base.lazy" "hocket.internal.run.preview
 local runs = require "hocket.internal.run.run"
 local sanitize = require "hocket.internal.base.sanitize"
 local failed = require("hocket.internal.core.system").error
+local failure = require("hocket.internal.core.system").failure
 
 local ask = {}
 
@@ -39,10 +40,6 @@ local MAX_OPEN = 1000
 local MAX_SHOWN = 256 * 1024
 --- Bytes of a schema that is reported with a call.
 local MAX_SCHEMA = 64 * 1024
-
-local function failure(code, message, ...)
-  return nil, failed { code = code, message = message:format(...) }
-end
 
 -- ---- One question ---------------------------------------------------------------------------
 

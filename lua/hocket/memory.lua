@@ -14,6 +14,7 @@ local fs = require "hocket.internal.core.fs"
 local json = require "hocket.json"
 local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
+local failed = system.failure
 
 local memory = {}
 
@@ -33,10 +34,6 @@ memory.NOTE, memory.NOTES, memory.BYTES = 8192, 10000, 16 << 20
 ---@field folder? string
 local Memory = {}
 Memory.__index = Memory
-
-local function failed(code, message, ...)
-  return nil, system.error { code = code, message = message:format(...) }
-end
 
 -- ---- In the store ----------------------------------------------------------------------------
 

@@ -34,6 +34,7 @@ local schema = require "hocket.schema"
 local step = require "hocket.internal.run.step"
 local system = require "hocket.internal.core.system"
 local workflow_file = require "hocket.internal.base.lazy" "hocket.internal.agents.workflow_file"
+local failure = system.failure
 require "hocket.internal.runner.builtins"
 
 local workflow = {}
@@ -41,10 +42,6 @@ local workflow = {}
 local check_goal
 local words = require "hocket.internal.tools.workflow.words"(flow, system.error, function(goal, value) return check_goal(goal, value) end)
 local check_fields = words.check_fields
-
-local function failure(code, message, ...)
-  return nil, system.error { code = code, message = message:format(...) }
-end
 
 -- ---- The workflow -----------------------------------------------------------------------------
 

@@ -304,6 +304,42 @@ static int l_error(lua_State *L)
     return 1;
 }
 
+/* failure(code, message, …) -> nil, an error; values that follow are put into the message as string.format does */
+static int l_failure(lua_State *L)
+{
+    luaL_checktype(L, 2, LUA_TSTRING);
+    int values = lua_gettop(L) - 2;
+    if (values > 0) {
+        lua_getfield(L, 2, "format");
+        lua_insert(L, 2);
+        lua_call(L, 1 + values, 1);
+    }
+    lua_pushnil(L);
+    lua_createtable(L, 0, 2);
+    lua_pushvalue(L, 1);
+    lua_setfield(L, -2, "code");
+    lua_pushvalue(L, 2);
+    lua_setfield(L, -2, "message");
+    hocket__mark_error(L);
+    return 2;
+}
+
+/* below(path, folder) -> the path from the folder on, "" for the folder itself | nil: it lies elsewhere. Texts are compared:
+ * the paths are plain ones, and have no links where that counts. */
+static int l_below(lua_State *L)
+{
+    struct hocket__str path = hocket__check_str(L, 1), folder = hocket__check_str(L, 2);
+    while (folder.n > 0 && folder.p[folder.n - 1] == '/')
+        folder.n--;
+    bool lies = path.n >= folder.n && memcmp(path.p, folder.p, folder.n) == 0;
+    size_t from = folder.n + (path.n > folder.n);
+    if (!lies || (path.n > folder.n && path.p[folder.n] != '/'))
+        lua_pushnil(L);
+    else
+        lua_pushlstring(L, path.p + from, path.n - from);
+    return 1;
+}
+
 /* numbered(letter, n) -> "o17": what many things of a kind are called */
 static int l_numbered(lua_State *L)
 {
@@ -493,6 +529,8 @@ static const luaL_Reg functions[] = {
     { "bad_byte", l_bad_byte },
     { "frame", l_frame },
     { "error", l_error },
+    { "failure", l_failure },
+    { "below", l_below },
     { "base64", l_base64 },
     { "unbase64", l_unbase64 },
     { "numbered", l_numbered },

@@ -5,6 +5,7 @@ local fs = require "hocket.internal.core.fs"
 local problem = require "hocket.internal.agents.problem"
 local read = require "hocket.internal.agents.read"
 local sources = require "hocket.internal.base.sources"
+local system = require "hocket.internal.core.system"
 local trim = require "hocket.internal.base.trim"
 
 local include = {}
@@ -53,7 +54,7 @@ local function resolve(path, from, root)
   if path:find("\0", 1, true) then return nil, "a path cannot hold NUL" end
   local real, home = sources.real(dir_of(from) .. "/" .. path), sources.real(root)
   if not real then return nil, ("there is no file '%s' in %s"):format(path, dir_of(from)) end
-  if not home or real:sub(1, #home + 1) ~= (home == "/" and "/" or home .. "/") and home ~= "/" then
+  if not home or not system.below(real, home) then
     return nil, ("'%s' leads out of the agents' folder %s"):format(path, root)
   end
   local info = sources.info(real)

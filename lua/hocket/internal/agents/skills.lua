@@ -98,10 +98,6 @@ end
 
 -- ---- Its folder --------------------------------------------------------------------------------
 
-local function is_below(path, dir)
-  return path == dir or path:sub(1, #dir + 1) == (dir == "/" and "/" or dir .. "/")
-end
-
 --- Files below a folder, by their paths below it, sorted; links that lead out of it are none.
 ---@param dir string Without links.
 ---@return string[] files At most skills.FILES.
@@ -110,7 +106,7 @@ function skills.files(dir)
   while #open > 0 and #out < skills.FILES do
     local at = table.remove(open, 1)
     local real = fs.real(dir .. "/" .. at)
-    if real and is_below(real, dir) and not seen[real] then
+    if real and system.below(real, dir) and not seen[real] then
       seen[real] = true
       for _, name in ipairs(fs.list(real) or {}) do
         local path = at .. name
@@ -118,7 +114,7 @@ function skills.files(dir)
           open[#open + 1] = select(2, path:gsub("/", "")) <= DEPTH and name:sub(1, 4) ~= ".git" and path or nil
         elseif #out < skills.FILES then
           local target = fs.real(dir .. "/" .. path)
-          out[#out + 1] = target and is_below(target, dir) and path or nil
+          out[#out + 1] = target and system.below(target, dir) and path or nil
         end
       end
     end
@@ -166,7 +162,7 @@ function skills.read(dir, from, within)
   local file, real = dir .. "/" .. skills.FILE, fs.real(dir)
   local target = real and fs.real(real .. "/" .. skills.FILE)
   if not target then return failed(file, "there is no SKILL.md") end
-  if not is_below(target, real) or within and not is_below(real, within) then return failed(file, "a link leads out of its folder: copy what is meant") end
+  if not system.below(target, real) or within and not system.below(real, within) then return failed(file, "a link leads out of its folder: copy what is meant") end
   local folder = name_of(dir, real)
   if not folder then return failed(file, "its folder's name cannot be a skill's: use a-z, 0-9 and single inner hyphens") end
   local one, problems = load(real, target, file, folder)

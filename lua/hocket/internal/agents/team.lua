@@ -7,6 +7,7 @@ local problem = require "hocket.internal.agents.problem"
 local read = require "hocket.internal.agents.read"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
 local sources = require "hocket.internal.base.sources"
+local system = require "hocket.internal.core.system"
 local tool = require "hocket.tool"
 
 local formats = lazy "hocket.internal.agents.formats.team"
@@ -226,7 +227,7 @@ local function take_folder(self, one, rest)
     local names = {}
     for name, other in pairs(self.defs) do
       local real = sources.real(other.file) or other.file
-      local inside = real == root or real:sub(1, #root + 1) == root .. "/"
+      local inside = system.below(real, root)
       if inside and other ~= def and not (other.theirs and other.theirs.person_only) then names[#names + 1] = name end
     end
     table.sort(names)

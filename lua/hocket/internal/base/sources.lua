@@ -88,7 +88,7 @@ local function with_written(names, run, rel)
   local seen, list = {}, table.move(names, 1, #names, 1, {})
   for _, name in ipairs(names) do seen[name] = true end
   for path in pairs(run.wrote) do
-    local below = rel == "" and path or path:sub(1, #rel + 1) == rel .. "/" and path:sub(#rel + 2)
+    local below = rel == "" and path or system.below(path, rel)
     local first = below and (below:match "^[^/]+/" or below)
     if first and not seen[first] then
       seen[first] = true

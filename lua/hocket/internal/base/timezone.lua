@@ -20,10 +20,6 @@ local DAY = 86400
 local Zone = {}
 Zone.__index = Zone
 
-local function failure(message, ...)
-  return nil, system.error { code = "invalid", message = message:format(...) }
-end
-
 -- ---- Days ---------------------------------------------------------------------------------------
 
 --- The date of a day since 1970-01-01: isotime.days the other way round.
@@ -199,10 +195,10 @@ local function load(name)
     if data then
       local zone = timezone.read(data)
       if zone then return zone end
-      return failure("the data of time zone %s (%s/%s) cannot be read", name, place, name)
+      return system.failure("invalid", "the data of time zone %s (%s/%s) cannot be read", name, place, name)
     end
   end
-  return failure("there is no time zone '%s' on this machine: expected a name as Europe/Berlin or UTC (on Debian they are in the package tzdata)", name)
+  return system.failure("invalid", "there is no time zone '%s' on this machine: expected a name as Europe/Berlin or UTC (on Debian they are in the package tzdata)", name)
 end
 
 local known = {}
@@ -212,7 +208,7 @@ local known = {}
 ---@return hocket.Error?
 function timezone.open(name)
   if name == "UTC" then return setmetatable({ name = name, times = {}, offsets = {}, first = 0 }, Zone) end
-  if not is_name(name) then return failure("'%s' is no time zone: expected a name as Europe/Berlin or UTC", tostring(name)) end
+  if not is_name(name) then return system.failure("invalid", "'%s' is no time zone: expected a name as Europe/Berlin or UTC", tostring(name)) end
   if known[name] then return known[name] end
   local zone, err = load(name)
   if not zone then return nil, err end

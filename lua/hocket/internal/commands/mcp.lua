@@ -19,13 +19,10 @@ local system = require "hocket.internal.core.system"
 local tokens = require "hocket.internal.mcp.oauth_tokens"
 local trust = require "hocket.internal.runner.trust"
 local truncate = require "hocket.internal.base.truncate"
+local failure = system.failure
 
 --- Seconds that a person has in the browser.
 local LOGIN = 600
-
-local function failure(code, message, ...)
-  return nil, { code = code, message = message:format(...) }
-end
 
 -- ---- Which there are -----------------------------------------------------------------------
 

@@ -10,10 +10,7 @@ local providers = require "hocket.providers"
 local system = require "hocket.internal.core.system"
 local suggest = require "hocket.internal.base.suggest"
 local trust = require "hocket.internal.runner.trust"
-
-local function failure(code, message)
-  return nil, { code = code, message = message }
-end
+local failure = system.failure
 
 -- The project's own, where a person has trusted the file.
 local function read_project(name, trusted)

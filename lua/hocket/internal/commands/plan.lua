@@ -5,6 +5,7 @@ local plan = require "hocket.patterns.plan"
 local plan_target = require "hocket.internal.runner.plan_target"
 local sources = require "hocket.internal.base.sources"
 local stored = require "hocket.internal.commands.stored"
+local system = require "hocket.internal.core.system"
 local trim = require "hocket.internal.base.trim"
 local trust = require "hocket.internal.base.lazy" "hocket.internal.runner.trust"
 
@@ -54,7 +55,8 @@ end
 -- The folder of its agents, as a file in the folder `dir` names it; nil: it finds them by itself.
 local function team_of(folder, dir)
   local here = sources.real "."
-  if here and folder:sub(1, #here + 1) == here .. "/" then folder = folder:sub(#here + 2) end
+  local below = here and system.below(folder, here)
+  if below and below ~= "" then folder = below end
   local by_default = plan_target.folder_of(dir .. "/plan.md", {})
   if by_default and sources.real(by_default) == sources.real(folder) then return nil end
   return (dir == "." or fs.is_absolute(folder)) and folder or "../" .. folder

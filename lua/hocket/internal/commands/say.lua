@@ -8,13 +8,14 @@ local ended = require "hocket.internal.run.ended"
 local json = require "hocket.json"
 local messages = require "hocket.internal.run.messages"
 local origin = require "hocket.internal.run.origin"
+local steering = require "hocket.internal.run.steering"
 local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
 local system = require "hocket.internal.core.system"
 
 local commands = {}
 
-local MAX_TEXT, MAX_NAME, MAX_WAITING = 64 * 1024, 1024, 100
+local MAX_NAME = 1024
 
 -- The input that a conversation waits for.
 local function open_input(row)
@@ -25,10 +26,8 @@ end
 
 local function check(row, to, text)
   if ended.states[row.state] then return stored.failure("state", "run %s has ended (%s): nobody hears what is said", row.id, row.state) end
-  if not text:find "%S" then return stored.failure("invalid", "what is said has at least one letter") end
-  if not utf8.len(text) or not utf8.len(to) then return stored.failure("invalid", "what is said is UTF-8") end
-  if #to > MAX_NAME or to:find "[%c\127]" then return stored.failure("invalid", "an agent is named by its name, a path of names (lead/writer), or its operation's id") end
-  return true
+  if #to > MAX_NAME or not utf8.len(to) or to:find "[%c\127]" then return stored.failure("invalid", "an agent is named by its name, a path of names (lead/writer), or its operation's id") end
+  return steering.check(text)
 end
 
 -- As many as a run keeps for its agents: what comes behind them it would drop.
@@ -39,7 +38,7 @@ local function has_room(row)
   for _, message in ipairs(messages) do
     if message.id:find("say ", 1, true) == 1 then waiting = waiting + 1 end
   end
-  if waiting >= MAX_WAITING then return stored.failure("limit", "%d messages wait for run %s, and no more can: it has to hear them first", waiting, row.id) end
+  if waiting >= steering.MAX_WAITING then return stored.failure("limit", "%d messages wait for run %s, and no more can: it has to hear them first", waiting, row.id) end
   return true
 end
 
@@ -53,8 +52,8 @@ function commands.say(args)
   if not ok then return nil, wrong end
   local input = to == "" and open_input(row)
   if input then return answer { id = row.id, question = input, text = text, consent = args.consent, client = args.client } end
-  if #text > MAX_TEXT then return stored.failure("limit", "what is said to an agent at work has at most %d bytes", MAX_TEXT) end
-  ok, wrong = has_room(row)
+  ok, wrong = steering.check_length(text)
+  if ok then ok, wrong = has_room(row) end
   if not ok then return nil, wrong end
   ok, wrong = origin.put(row.id, "say " .. system.run_id(), json.encode { wish = "say", to = to, text = text }, origin.of(args))
   if not ok then return nil, wrong end

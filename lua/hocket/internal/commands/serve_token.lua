@@ -6,15 +6,11 @@ local system = require "hocket.internal.core.system"
 
 local words = {}
 
-local function failure(message, ...)
-  return nil, system.error { code = "invalid", message = message:format(...) }
-end
-
 -- "5/day"
 local function read_budget(text)
   local amount, unit = text:match "^(%d+%.?%d*)/(%a+)$"
   local value = tonumber(amount)
-  if not value or value <= 0 or unit ~= "day" then return failure("--budget: expected US dollars a day, as in 5/day, got '%s'", text:sub(1, 40)) end
+  if not value or value <= 0 or unit ~= "day" then return system.failure("invalid", "--budget: expected US dollars a day, as in 5/day, got '%s'", text:sub(1, 40)) end
   return value
 end
 
@@ -22,7 +18,7 @@ end
 local function read_rate(text)
   local amount, unit = text:match "^(%d+)/(%a+)$"
   local n = math.tointeger(tonumber(amount))
-  if not n or n < 1 or n > 1000000 or not end_time.seconds[unit] then return failure("--rate: expected a number in a time, as in 10/min, 2/s or 100/h, got '%s'", text:sub(1, 40)) end
+  if not n or n < 1 or n > 1000000 or not end_time.seconds[unit] then return system.failure("invalid", "--rate: expected a number in a time, as in 10/min, 2/s or 100/h, got '%s'", text:sub(1, 40)) end
   return { n = n, seconds = end_time.seconds[unit] }
 end
 

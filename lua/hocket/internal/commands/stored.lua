@@ -6,9 +6,7 @@ local truncate = require "hocket.internal.base.truncate"
 
 local stored = {}
 
-function stored.failure(code, message, ...)
-  return nil, system.error { code = code, message = message:format(...) }
-end
+stored.failure = system.failure
 
 --- The run whose id begins so.
 ---@async

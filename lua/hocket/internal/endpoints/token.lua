@@ -3,15 +3,12 @@
 local fs = require "hocket.internal.core.fs"
 local state_dir = require "hocket.internal.run.state_dir"
 local system = require "hocket.internal.core.system"
+local failure = system.failure
 
 local token = {}
 
 --- Letters of one made, and that one has at least.
 local LENGTH, LEAST = 43, 16
-
-local function failure(code, message, ...)
-  return nil, { code = code, message = message:format(...) }
-end
 
 local function read(path)
   local text, err = fs.read(path, 4096)

@@ -2,6 +2,7 @@
 --- outside of the folder of their file is read, whatever a path or a link says.
 local files = require "hocket.internal.core.files"
 local system = require "hocket.internal.core.system"
+local failure = system.failure
 
 local material = {}
 
@@ -32,10 +33,6 @@ function material.read(dir, path, max)
   local got, failed = root:read(inside, { raw = true, lines = 0, max = max or MAX_BYTES })
   if not got then return nil, failed end
   return got.bytes, nil, got.mode
-end
-
-local function failure(code, message, ...)
-  return nil, { code = code, message = message:format(...) }
 end
 
 local walk

@@ -7,6 +7,7 @@ local fs = require "hocket.internal.core.fs"
 local hooks_check = require "hocket.internal.base.lazy" "hocket.internal.runner.hooks.check"
 local problems = require "hocket.internal.base.lazy" "hocket.internal.agents.problem"
 local script = require "hocket.internal.base.script"
+local system = require "hocket.internal.core.system"
 local targets = require "hocket.internal.runner.target"
 local views = require "hocket.internal.base.lazy" "hocket.internal.live.view"
 
@@ -42,7 +43,7 @@ end
 local function names_below(dir)
   local names, seen = {}, {}
   for name in pairs(current()) do
-    local rest = dir == "" and name or name:sub(1, #dir + 1) == dir .. "/" and name:sub(#dir + 2)
+    local rest = dir == "" and name or system.below(name, dir)
     local first = rest and (rest:match "^[^/]+/" or rest)
     if first and not seen[first] then
       seen[first] = true
@@ -141,7 +142,7 @@ end
 -- The hooks of the project whose folder of agents it is stand above it, with their modules: they come along, beside the agents.
 local function collect_hooks(dir, name, found)
   local root = views.absolute(dir)
-  local above = beyond.look(dir, views.absolute, function(path) return views.absolute(path):sub(1, #root + 1) == root .. "/" end)
+  local above = beyond.look(dir, views.absolute, function(path) return system.below(views.absolute(path), root) end)
   for abs, text in pairs(above.texts) do
     local key = name .. "/" .. above.spelled[abs]:sub(#above.folder + 2)
     if found.texts[key] and found.texts[key] ~= text then
@@ -165,7 +166,7 @@ function buffers.directory(name, dir)
   local before, was_pinned = texts, pinned
   texts, pinned = {}, false
   for key, text in pairs(before) do
-    if key:sub(1, #name + 1) ~= name .. "/" then texts[key] = text end
+    if not system.below(key, name) then texts[key] = text end
   end
   for key, text in pairs(found.texts) do texts[key] = text end
   local ok, wrong = pcall(function()

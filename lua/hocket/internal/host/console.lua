@@ -12,6 +12,7 @@ local runs = require "hocket.internal.run.run"
 local steering = require "hocket.internal.base.lazy" "hocket.internal.run.steering"
 local suggest = require "hocket.internal.base.suggest"
 local failed = require("hocket.internal.core.system").error
+local failure = require("hocket.internal.core.system").failure
 
 local console = {}
 
@@ -19,10 +20,6 @@ local console = {}
 ---@field acts boolean Whether commands that change something are taken.
 local Console = {}
 Console.__index = Console
-
-local function failure(code, message, ...)
-  return nil, failed { code = code, message = message:format(...) }
-end
 
 -- Columns, the last one as long as it is.
 local function table_text(rows)
@@ -48,7 +45,7 @@ end
 -- ---- Looking ------------------------------------------------------------------------------------------
 
 local function describe_run(run)
-  local usage, input = run:usage(), known.input_of(run)
+  local usage, input = run:usage(), steering.open_input(run)
   return { number = run.number, id = run.id, target = known.target_of(run), state = run.stopped and "stopping" or input and "waits for input" or "running",
     seconds = run:seconds(), calls = usage.calls, tokens = usage.input + usage.output, cost = usage.cost,
     questions = next(run.questions) ~= nil and not input }
@@ -223,7 +220,7 @@ local function at_work(name)
 end
 
 local function say_to(run, name, text)
-  local id = known.input_of(run)
+  local id = steering.open_input(run)
   if not id then return steer(run, name, text) end
   local cursor = run.journal:last()
   local ok, err = run:answer(id, text)

@@ -92,13 +92,4 @@ function known.run(name)
     or #found == 0 and ("there is no run '%s': `runs` lists them"):format(name) or "several runs go on: say which, as `runs` numbers them" }
 end
 
---- What a conversation waits for, if it waits for its next input.
----@param run hocket.Run
----@return string? question
-function known.input_of(run)
-  for _, question in ipairs(run:open_questions()) do
-    if question.kind == "input" and question.answer == nil and not question.declined then return question.id end
-  end
-end
-
 return known

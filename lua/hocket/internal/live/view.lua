@@ -3,6 +3,7 @@
 local bundle_files = require "hocket.internal.base.sources.bundle"
 local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.internal.core.fs"
+local system = require "hocket.internal.core.system"
 
 local view = {}
 
@@ -35,12 +36,6 @@ function view.empty(dir)
     names = {}, below = {}, hash = "gone" }, View)
 end
 
-local function below(root, path)
-  if path == root then return "" end
-  local prefix = root == "/" and "/" or root .. "/"
-  if path:sub(1, #prefix) == prefix then return path:sub(#prefix + 1) end
-end
-
 -- The path of a file that a link leads to.
 local function linked(self, abs)
   if not next(self.reals) then return nil end
@@ -59,12 +54,12 @@ function View:inside(path)
   if known then return known end
   if path:sub(1, 7) == "buffer:" then return nil end
   if not path:find "/%.%.?%f[/\0]" and not path:find "//" and path:sub(-1) ~= "/" then
-    local rel = below(self.dir, path) or below(self.abs, path)
+    local rel = system.below(path, self.dir) or system.below(path, self.abs)
     if rel and self.texts[rel] then self.asked[path] = rel end -- the others may be endless, or come to depend on where one is
     if rel then return rel end
   end
   local abs = view.absolute(path)
-  return below(self.abs, abs) or self.root and below(self.root, abs) or linked(self, abs) or self.beyond and self.beyond.spelled[abs] and abs or nil
+  return system.below(abs, self.abs) or self.root and system.below(abs, self.root) or linked(self, abs) or self.beyond and self.beyond.spelled[abs] and abs or nil
 end
 
 --- Whether a path is in the directory itself.
@@ -72,7 +67,7 @@ end
 ---@return boolean
 function View:is_below(path)
   local abs = view.absolute(path)
-  return below(self.abs, abs) ~= nil or self.root ~= nil and below(self.root, abs) ~= nil
+  return system.below(abs, self.abs) ~= nil or self.root ~= nil and system.below(abs, self.root) ~= nil
 end
 
 --- The path that a message shows.

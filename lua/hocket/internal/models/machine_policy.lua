@@ -9,6 +9,7 @@
 local fs = require "hocket.internal.core.fs"
 local json = require "hocket.json"
 local lazy = require "hocket.internal.base.lazy"
+local system = require "hocket.internal.core.system"
 local limits, policy_file = lazy "hocket.internal.models.limits", lazy "hocket.internal.models.policy_file" -- of machines that have one
 
 local machine_policy = {}
@@ -173,7 +174,7 @@ end
 
 local function is_below_one(path, folders)
   for _, folder in ipairs(folders) do
-    if policy_file.is_below(path, folder) then return true end
+    if system.below(path, folder) then return true end
   end
   return false
 end
@@ -212,7 +213,7 @@ function machine_policy.trust(path)
   if not trust then return false end
   if trust == "ask" then return true end
   for _, folder in ipairs(type(trust) == "table" and trust or {}) do
-    if policy_file.is_below(path, folder) then return trust.ask == true end
+    if system.below(path, folder) then return trust.ask == true end
   end
   return true, select(2, refused(current, "trust", "no code of %s may run", path))
 end

@@ -4,6 +4,7 @@ local fs = require "hocket.internal.core.fs"
 local limits = require "hocket.internal.models.limits"
 local account = require "hocket.internal.models.account"
 local suggest = require "hocket.internal.base.suggest"
+local system = require "hocket.internal.core.system"
 local yaml = require "hocket.yaml"
 
 local policy_file = {}
@@ -152,21 +153,12 @@ local function both_lists(a, b)
   return table.move(b, 1, #b, #a + 1, table.move(a, 1, #a, 1, {}))
 end
 
---- Whether a path is a folder, or lies in it.
----@param path string
----@param folder string
----@return boolean
-function policy_file.is_below(path, folder)
-  folder = folder:gsub("/+$", "")
-  return path == folder or path:sub(1, #folder + 1) == folder .. "/"
-end
-
 -- Folders that lie in one of both lists.
 local function both_folders(a, b)
   local list = {}
   for _, x in ipairs(a) do
     for _, y in ipairs(b) do
-      if policy_file.is_below(x, y) then list[#list + 1] = x elseif policy_file.is_below(y, x) then list[#list + 1] = y end
+      if system.below(x, y) then list[#list + 1] = x elseif system.below(y, x) then list[#list + 1] = y end
     end
   end
   return list

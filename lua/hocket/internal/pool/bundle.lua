@@ -20,6 +20,7 @@ local sources = require "hocket.internal.base.sources"
 local system = require "hocket.internal.core.system"
 local tree = require "hocket.internal.base.tree"
 local workflow_file = require "hocket.internal.base.lazy" "hocket.internal.agents.workflow_file"
+local failure = system.failure
 
 local bundle = {}
 
@@ -31,18 +32,14 @@ local endings = { md = true, ai = true, json = true, txt = true, yaml = true, ym
 -- Scripts only where somebody has said that they may run: nobody has looked at the others. Agents and scripts may lie elsewhere,
 -- as they do for whoever runs them here; a text that a link leads to is no more theirs there than it can be included here.
 local function wanted(self)
-  local below = (sources.real(self.root) or self.root) .. "/"
+  local root = sources.real(self.root) or self.root
   return function(path)
     local ending = path:match "%.(%w+)$"
     local program = ending == "md" or ending == "ai" or self.scripts and script.is(path)
     if not (program or endings[ending]) or system.is_credential(path) then return false end
     local real = sources.real(path)
-    return real ~= nil and not system.is_credential(real) and (program or real:sub(1, #below) == below)
+    return real ~= nil and not system.is_credential(real) and (program or system.below(real, root) ~= nil)
   end
-end
-
-local function failure(code, message, ...)
-  return nil, { code = code, message = message:format(...) }
 end
 
 -- Where somebody's whole life lies no folder of a program begins.
@@ -117,7 +114,7 @@ end
 local function take_named(self, dir)
   local abs = bundle_files.absolute(dir, self.cwd)
   for _, root in ipairs(self.roots) do
-    if abs == root or abs:sub(1, #root + 1) == root .. "/" then return true end
+    if system.below(abs, root) then return true end
   end
   local ok, err = check_root(abs, dir)
   if not ok then return nil, err end

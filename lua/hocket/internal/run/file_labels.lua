@@ -4,6 +4,7 @@
 --- Of a program nobody knows what it wrote: its labels are those of the whole folder from then on.
 local fiber = require "hocket.internal.core.fiber"
 local labels = require "hocket.internal.base.labels"
+local system = require "hocket.internal.core.system"
 
 local file_labels = {}
 
@@ -34,7 +35,7 @@ end
 function changes.moved(dir, from, to, bits)
   local known, below = of_dir(dir), {}
   for path, had in pairs(known.files) do
-    if path == from or path:sub(1, #from + 1) == from .. "/" then below[to .. path:sub(#from + 1)] = had end
+    if system.below(path, from) then below[to .. path:sub(#from + 1)] = had end
   end
   for path, had in pairs(below) do changes.wrote(dir, path, had) end
   changes.wrote(dir, to, bits)
@@ -101,7 +102,7 @@ function file_labels.of(root, path)
   if path == "." then return known.all end
   local bits = known.folder | (known.files[path] or 0)
   for other, had in pairs(known.files) do
-    if other:sub(1, #path + 1) == path .. "/" then bits = bits | had end
+    if other ~= path and system.below(other, path) then bits = bits | had end
   end
   return bits
 end

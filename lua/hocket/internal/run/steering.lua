@@ -7,20 +7,16 @@
 --- Whom nobody names is whoever works at the run itself and not for another one. What is said while nobody works waits for who
 --- does so next.
 local egress = require "hocket.internal.run.egress"
-local failed = require("hocket.internal.core.system").error
 local json = require "hocket.json"
 local suggest = require "hocket.internal.base.suggest"
+local failure = require("hocket.internal.core.system").failure
 
 local steering = {}
 
---- Messages of a run that wait to be heard, and bytes of one.
-local MAX_WAITING, MAX_TEXT = 100, 64 * 1024
+--- Messages of a run that wait for an agent, and bytes of one.
+steering.MAX_WAITING, steering.MAX_TEXT = 100, 64 * 1024
 --- Agents that an error names.
 local NAMED = 12
-
-local function failure(code, message, ...)
-  return nil, failed { code = code, message = message:format(...) }
-end
 
 -- What a run has: messages that wait, and the number of the last one.
 local function of(run)
@@ -92,16 +88,31 @@ end
 
 -- ---- Saying -----------------------------------------------------------------------------------
 
--- What a conversation waits for.
-local function open_input(run)
+--- What a conversation waits for, if it waits for its next input.
+---@param run hocket.Run
+---@return string? question
+function steering.open_input(run)
   for _, question in ipairs(run:open_questions()) do
     if question.kind == "input" and question.answer == nil and not question.declined then return question.id end
   end
 end
 
-local function check(text)
+--- Whether a text can be said to an agent, or to a conversation.
+---@param text any
+---@return true?
+---@return hocket.Error?
+function steering.check(text)
   if type(text) ~= "string" or not text:find "%S" then return failure("invalid", "what is said has at least one letter") end
   if not utf8.len(text) then return failure("invalid", "what is said is UTF-8") end
+  return true
+end
+
+--- Whether it is short enough for an agent at work: an input of a conversation may be longer.
+---@param text string
+---@return true?
+---@return hocket.Error?
+function steering.check_length(text)
+  if #text > steering.MAX_TEXT then return failure("limit", "what is said to an agent at work has at most %d bytes", steering.MAX_TEXT) end
   return true
 end
 
@@ -109,9 +120,10 @@ end
 local function put(run, text, to)
   local step, err = steering.addressee(run, to)
   if step == nil then return nil, err end
-  if #text > MAX_TEXT then return failure("limit", "what is said to an agent at work has at most %d bytes", MAX_TEXT) end
+  local fits, long = steering.check_length(text)
+  if not fits then return nil, long end
   local self = of(run)
-  if #self.waiting >= MAX_WAITING then return failure("limit", "%d messages wait to be heard already", #self.waiting) end
+  if #self.waiting >= steering.MAX_WAITING then return failure("limit", "%d messages wait to be heard already", #self.waiting) end
   self.last = self.last + 1
   local one = { id = "u" .. self.last, text = text, step = step }
   self.waiting[#self.waiting + 1] = one
@@ -127,9 +139,9 @@ end
 ---@return string? id Of the message; "" where it was the answer that a conversation waited for.
 ---@return hocket.Error?
 function steering.say(run, text, to)
-  local ok, err = check(text)
+  local ok, err = steering.check(text)
   if not ok then return nil, err end
-  local input = (not to or to == "") and open_input(run)
+  local input = (not to or to == "") and steering.open_input(run)
   if input then
     ok, err = run:answer(input, text)
     return ok and "", err

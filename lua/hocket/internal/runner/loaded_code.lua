@@ -29,7 +29,7 @@ local function was_trusted(codes, path, digest)
   for _, code in ipairs(codes) do
     if code.path == path and code.digest == digest then return true end
     for _, dir in ipairs { code.dir, code.path } do
-      local name = path:sub(1, #dir + 1) == dir .. "/" and path:sub(#dir + 2)
+      local name = system.below(path, dir)
       if name and code.files and code.files[name] == digest then return true end
     end
   end

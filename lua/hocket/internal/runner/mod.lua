@@ -16,6 +16,7 @@ local restricted = require "hocket.internal.runner.restricted"
 local runner = require "hocket.internal.runner.run_agent"
 local script = require "hocket.internal.base.script"
 local sources = require "hocket.internal.base.sources"
+local system = require "hocket.internal.core.system"
 local tool = require "hocket.tool"
 
 local mod = {}
@@ -122,7 +123,7 @@ local function own_path(self, path)
   end
   local full = self.dir .. "/" .. path
   local real, home = sources.real(full) or fs.real(full), sources.real(self.dir) or fs.real(self.dir)
-  if home and real and real ~= home and real:sub(1, #home + 1) ~= home .. "/" then
+  if home and real and not system.below(real, home) then
     error(("'%s' leads out of the mod's folder"):format(path), 0)
   end
   return full

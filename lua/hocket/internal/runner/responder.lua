@@ -10,12 +10,9 @@ local plan_target = require "hocket.internal.base.lazy" "hocket.internal.runner.
 local sources = require "hocket.internal.base.sources"
 local targets = require "hocket.internal.runner.target"
 local workflow = require "hocket.internal.base.lazy" "hocket.workflow"
+local failure = require("hocket.internal.core.system").failure
 
 local responders = {}
-
-local function failure(code, message, ...)
-  return nil, { code = code, message = message:format(...) }
-end
 
 -- ---- What has changed in a team --------------------------------------------------------------------
 

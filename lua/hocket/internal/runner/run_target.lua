@@ -47,10 +47,7 @@ local sorted_keys = require "hocket.internal.base.sorted_keys"
 local script_env = require "hocket.internal.base.lazy" "hocket.internal.base.script.env"
 local unlimited = require "hocket.internal.base.lazy" "hocket.internal.agents.unlimited"
 local trust = require "hocket.internal.base.lazy" "hocket.internal.runner.trust"
-
-local function failure(code, message)
-  return nil, { code = code, message = message }
-end
+local failure = system.failure
 
 local function any_text(value, found, depth)
   if type(value) == "string" then return found(value) end

@@ -14,6 +14,7 @@ local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
 local targets = require "hocket.internal.runner.target"
 local trust = require "hocket.internal.runner.trust"
+local failure = system.failure
 
 --- Whose workers take a run that says nothing else.
 local POOL = "default"
@@ -22,10 +23,6 @@ local MAX_INPUT = 16 << 20
 
 -- Options of a run that mean the process that does it, or a file of its machine.
 local here = { record = true, replay = true, workdir = true, mod = true, keep = true, conversation = true }
-
-local function failure(code, message, ...)
-  return nil, { code = code, message = message:format(...) }
-end
 
 local function check(args)
   runs.check_options(args.options or {})

@@ -8,12 +8,9 @@ local plan_target = require "hocket.internal.base.lazy" "hocket.internal.runner.
 local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
 local scripts = require "hocket.internal.base.script"
 local sources = require "hocket.internal.base.sources"
+local failure = require("hocket.internal.core.system").failure
 
 local target = {}
-
-local function failure(code, message)
-  return nil, { code = code, message = message }
-end
 
 --- The agents of a team that no other names; and all of them. Sorted.
 ---@param team table<string, hocket.Agent>

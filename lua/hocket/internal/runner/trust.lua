@@ -147,7 +147,7 @@ local function is_in_variable(path)
   if everything[said] then return true end
   for dir in said:gmatch "[^:]+" do
     local real = fs.is_absolute(dir) and fs.real(dir)
-    if real and (path == real or real == "/" or path:sub(1, #real + 1) == real .. "/") then return true end
+    if real and system.below(path, real) then return true end
   end
   return false
 end
@@ -296,7 +296,7 @@ end
 
 local function is_inside(dir, outer)
   local real, root = fs.real(dir) or dir, fs.real(outer) or outer
-  return real == root or real:sub(1, #root + 1) == root .. "/"
+  return system.below(real, root) ~= nil
 end
 
 -- The folders whose Lua would run without being named: a directory's main.lua and the scripted model with their modules, and what agents name.
@@ -395,7 +395,7 @@ end
 -- The part of a path below a folder, both without links; nil: it is elsewhere.
 local function below(dir, real)
   dir = dir and sources.real(dir)
-  return dir and real and real:sub(1, #dir + 1) == dir .. "/" and real:sub(#dir + 2) or nil
+  return dir and real and system.below(real, dir) or nil
 end
 
 -- Whether a file is of a folder that was asked about with the target, here or where the run was submitted. Who names a script says yes to it
@@ -418,7 +418,7 @@ end
 local function code_with(dir, path, text)
   local code, err = code_of_dir(dir)
   if not code then return nil, err end
-  local name = path:sub(1, #dir + 1) == dir .. "/" and path:sub(#dir + 2)
+  local name = system.below(path, dir)
   if code.files[name] ~= system.digest(text) then return refused({ code }, "it has changed just now") end
   return { code }
 end
@@ -501,7 +501,7 @@ local function code_of_instructions(path, project)
     if not size then return nil, digest end
     left, parts[i] = left - size, ("%s\0%s"):format(name, digest)
   end
-  return { path = path, names = { path:sub(1, #project + 1) == project .. "/" and path:sub(#project + 2) or path }, digest = system.digest(table.concat(parts, "\0")), instructs = project }
+  return { path = path, names = { system.below(path, project) or path }, digest = system.digest(table.concat(parts, "\0")), instructs = project }
 end
 
 --- Says whether what stands in a project may tell an agent what to do: folders of skills, and files. May wait for a person.
@@ -577,7 +577,7 @@ end
 
 local function is_as_remembered(line, real, text, digest, seen)
   if line.path == real then return line.digest == digest end
-  local name = real:sub(1, #line.path + 1) == line.path .. "/" and real:sub(#line.path + 2)
+  local name = system.below(real, line.path)
   local code = name and still_there(line, seen)
   if not code then return false end
   if code.files[name] or script.is(name) then return code.files[name] == digest end
@@ -610,7 +610,7 @@ function trust.has_script(real, digest)
   if is_in_variable(real) then return true end
   local seen = {}
   for _, line in ipairs(recall()) do
-    local name = real:sub(1, #line.path + 1) == line.path .. "/" and real:sub(#line.path + 2)
+    local name = system.below(real, line.path)
     local code = name and still_there(line, seen)
     if line.path == real and line.digest == digest or code and code.files[name] == digest then return true end
   end

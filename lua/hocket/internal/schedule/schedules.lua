@@ -8,6 +8,7 @@ local proof = require "hocket.internal.run.proof"
 local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
 local timezone = require "hocket.internal.base.timezone"
+local failure = system.failure
 
 local schedules = {}
 
@@ -22,10 +23,6 @@ local WAITED, WAITED_MOST, OTHER, OTHER_MOST = 1000, 60000, 15000, 3600000
 ---@field due_ms integer When it is to be looked at; 0: not by time.
 ---@field generation? string
 ---@field spec table What is kept as JSON: cron, tz, missed, overlap, until_ms, paused, webhook, ping; target, input, options (JSON), pool, project; next_ms (its time; nil: none), again_ms (when it is tried again, after a problem), set_ms (when it was written), open (its runs that go on), waiting (its time has come, and its last run goes on), last, fired, failed, skipped, problem, notices.
-
-local function failure(code, message, ...)
-  return nil, system.error { code = code, message = message:format(...) }
-end
 
 schedules.failure = failure
 

@@ -9,6 +9,7 @@ local files = require "hocket.internal.core.fs"
 local json = require "hocket.json"
 local private_folder = require "hocket.internal.serve.private_folder"
 local system = require "hocket.internal.core.system"
+local failure = system.failure
 
 local client_tokens = {}
 
@@ -18,10 +19,6 @@ local implied = { ["read-all"] = { "read" }, manage = { "run", "read", "read-all
 
 --- Letters of an id and of a secret; bytes of a file; tokens of one folder; letters of a name.
 local ID, SECRET, MAX, MOST, NAME = 12, 43, 64 << 10, 10000, 64
-
-local function failure(code, message, ...)
-  return nil, system.error { code = code, message = message:format(...) }
-end
 
 local function is_scope(word)
   for _, one in ipairs(client_tokens.SCOPES) do

@@ -5,16 +5,13 @@ local files = require "hocket.internal.core.fs"
 local json = require "hocket.json"
 local state_dir = require "hocket.internal.run.state_dir"
 local system = require "hocket.internal.core.system"
+local failure = system.failure
 
 local private_folder = {}
 
 --- Bytes of a file.
 local MAX = 64 << 10
 local NO_HASH = ("0"):rep(64)
-
-local function failure(code, message, ...)
-  return nil, system.error { code = code, message = message:format(...) }
-end
 
 --- The folder; nil: others may read or change it.
 ---@param name string

@@ -40,7 +40,7 @@ local prompt_file = { name = function(file) return file:match "^([^.][^/]*)%.pro
 -- Whose text may be sent: a file below its place, where no link leads out of that, and none that holds keys.
 local function is_own(place, path)
   local dir, real = fs.real(place), fs.real(path)
-  return dir and real and real:sub(1, #dir + 1) == (dir == "/" and dir or dir .. "/") and not system.is_credential(real)
+  return dir and real and system.below(real, dir) and not system.is_credential(real)
 end
 
 local function read(place, path, name, kind)

@@ -10,6 +10,7 @@ local canonical = require "hocket.internal.base.canonical"
 local files = require "hocket.internal.core.fs"
 local private_folder = require "hocket.internal.serve.private_folder"
 local system = require "hocket.internal.core.system"
+local failure = system.failure
 
 local question_links = {}
 
@@ -17,10 +18,6 @@ local question_links = {}
 local END, RANDOM, SECRET, MOST = 10, 10, 43, 10000
 --- Seconds that a link lasts unless its maker says otherwise, and at most.
 question_links.LIFE, question_links.LONGEST = 24 * 3600, 30 * 24 * 3600
-
-local function failure(code, message, ...)
-  return nil, system.error { code = code, message = message:format(...) }
-end
 
 -- 410 Gone.
 local function over(message)

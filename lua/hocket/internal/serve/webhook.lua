@@ -7,15 +7,12 @@ local http = require "hocket.http"
 local json = require "hocket.json"
 local state_dir = require "hocket.internal.run.state_dir"
 local system = require "hocket.internal.core.system"
+local failure = system.failure
 
 local webhook = {}
 
 --- Seconds that a delivery may take.
 webhook.TIMEOUT = 20
-
-local function failure(code, message, ...)
-  return nil, { code = code, message = message:format(...) }
-end
 
 -- As Standard Webhooks write a secret: "whsec_" and base64.
 local function read_secret(text, where)

@@ -66,10 +66,6 @@ local function pairs_of(text)
   return list
 end
 
-local function problem(...)
-  return nil, system.error { code = "invalid", message = (...):format(select(2, ...)) }
-end
-
 -- ---- Where to --------------------------------------------------------------------------------------
 
 local function url_of(env, signal)
@@ -78,7 +74,7 @@ local function url_of(env, signal)
   if not own then base, name = env.text "OTEL_EXPORTER_OTLP_ENDPOINT" end
   local url = own or (base or DEFAULT_ENDPOINT):gsub("/+$", "") .. "/v1/" .. signal
   if not url:find "^https?://[^/?#%s]+" or url:find "%s" then
-    return problem("%s is no URL: http://HOST:4318 expected, got '%s'", name, own or base)
+    return system.failure("invalid", "%s is no URL: http://HOST:4318 expected, got '%s'", name, own or base)
   end
   return url
 end
@@ -97,7 +93,7 @@ end
 local function check_protocol(env, signal)
   local text, name = env.text(("OTEL_EXPORTER_OTLP_%s_PROTOCOL"):format(signal:upper()), "OTEL_EXPORTER_OTLP_PROTOCOL")
   if not text or text == "http/json" then return true end
-  return problem("%s=%s is not spoken here: set it to http/json, which collectors take at their port for HTTP (4318); nothing is sent", name, text)
+  return system.failure("invalid", "%s=%s is not spoken here: set it to http/json, which collectors take at their port for HTTP (4318); nothing is sent", name, text)
 end
 
 local not_spoken = { "CLIENT_KEY", "CLIENT_CERTIFICATE" }
@@ -105,7 +101,7 @@ local not_spoken = { "CLIENT_KEY", "CLIENT_CERTIFICATE" }
 local function check_tls(env, signal)
   for _, word in ipairs(not_spoken) do
     local _, name = env.text(("OTEL_EXPORTER_OTLP_%s_%s"):format(signal:upper(), word), "OTEL_EXPORTER_OTLP_" .. word)
-    if name then return problem("%s: certificates of clients are not known here; nothing is sent", name) end
+    if name then return system.failure("invalid", "%s: certificates of clients are not known here; nothing is sent", name) end
   end
   return true
 end
@@ -113,10 +109,10 @@ end
 local function headers_of(env, signal)
   local text, name = env.text(("OTEL_EXPORTER_OTLP_%s_HEADERS"):format(signal:upper()), "OTEL_EXPORTER_OTLP_HEADERS")
   local list, wrong = pairs_of(text)
-  if not list then return problem("%s: 'name=value,name=value' expected, got '%s'", name, wrong) end
+  if not list then return system.failure("invalid", "%s: 'name=value,name=value' expected, got '%s'", name, wrong) end
   local headers = {}
   for key, value in pairs(list) do
-    if key:find "[^%w!#$&'*+.^_`|~-]" or value:find "[%c]" then return problem("%s: '%s' is no header", name, key) end
+    if key:find "[^%w!#$&'*+.^_`|~-]" or value:find "[%c]" then return system.failure("invalid", "%s: '%s' is no header", name, key) end
     headers[key:lower()] = value
   end
   headers["content-type"], headers["user-agent"] = "application/json", "OTel-OTLP-Exporter-hocket/" .. system.version()

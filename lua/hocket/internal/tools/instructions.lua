@@ -65,10 +65,6 @@ local function folders(dir)
   return { dir }, dir
 end
 
-local function is_inside(self, real)
-  return real:sub(1, #self.top + 1) == (self.top == "/" and "/" or self.top .. "/")
-end
-
 local function leave_out(self, path, why)
   self.odd[#self.odd + 1] = { path = path, odd = why }
 end
@@ -76,7 +72,7 @@ end
 -- The text of a file of the project; nil where it has none. A file that a link leads out of the project to is none of its own.
 local function read(self, path)
   local real = fs.real(path)
-  if not real or self.seen[real] or not (is_inside(self, real) or self.of_home[real]) then return nil end
+  if not real or self.seen[real] or not (system.below(real, self.top) or self.of_home[real]) then return nil end
   self.seen[real] = true
   local text, err = fs.read(real, 16 << 20)
   if not text then return leave_out(self, path, err.message) end
@@ -119,7 +115,7 @@ local function add_imports(self, list, path, text, depth)
     local file = place_of(self, dir, name)
     local info = fs.info(file)
     local real = info and info.kind == "file" and fs.real(file)
-    if real and (not (is_inside(self, real) or self.of_home[real]) or system.is_credential(real)) then
+    if real and (not (system.below(real, self.top) or self.of_home[real]) or system.is_credential(real)) then
       leave_out(self, file, ("%s imports a file that is none of the project, or holds keys"):format(path))
     elseif real then
       add(self, list, file, depth + 1)

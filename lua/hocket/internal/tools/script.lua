@@ -15,15 +15,12 @@ local script_process = require "hocket.internal.tools.script.process"
 local system = require "hocket.internal.core.system"
 local tool = require "hocket.tool"
 local tool_calls = require "hocket.internal.base.lazy" "hocket.internal.session.tool_calls"
+local failed = system.failure
 
 local script = {}
 
 --- Calls of one script; calls at once; bytes of its result.
 local CALLS, AT_ONCE, RESULT = 200, 16, 1 << 20
-
-local function failed(code_word, message, ...)
-  return nil, system.error { code = code_word, message = message:format(...) }
-end
 
 -- ---- Its calls -----------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ local json = require "hocket.json"
 local shell = require "hocket.internal.tools.shell"
 local sources = require "hocket.internal.base.sources"
 local suggest = require "hocket.internal.base.suggest"
+local system = require "hocket.internal.core.system"
 local tool = require "hocket.tool"
 local workdir = require "hocket.internal.run.workdir"
 
@@ -140,7 +141,7 @@ local programs = { sh = { "/bin/sh" }, py = { "/usr/bin/env", "python3" }, js = 
 -- The command line, or why there is none.
 local function command(one, path, args)
   local real = fs.real(one.dir .. "/" .. path)
-  local info = real and real:sub(1, #one.dir + 1) == one.dir .. "/" and fs.info(real)
+  local info = real and system.below(real, one.dir) and fs.info(real)
   if not info or info.kind ~= "file" then return nil, ("the skill '%s' has no file '%s'"):format(one.name, path) end
   local argv = table.move(programs[path:match "%.(%w+)$"] or {}, 1, 2, 1, {})
   argv[#argv + 1] = real

@@ -28,15 +28,12 @@ local workflow_bound = require "hocket.internal.agents.workflow_bound"
 local workflow_file = require "hocket.internal.agents.workflow_file"
 local workdir = require "hocket.internal.run.workdir"
 local workflow_report = require "hocket.internal.tools.workflow.report"
+local failed = system.failure
 
 local workflow = {}
 
 --- Agents of one script, and how many work at once; bytes of what comes of it all.
 local AGENTS, AT_ONCE, RESULT = 1000, 64, 1 << 20
-
-local function failed(code, message, ...)
-  return nil, system.error { code = code, message = message:format(...) }
-end
 
 -- ---- Agents ---------------------------------------------------------------------------------------------
 

@@ -60,9 +60,7 @@ function children.watch(holder, spec, step)
   spec.run = noting(holder, step, spec, spec.run)
 end
 
-local function failed(code, message, ...)
-  return nil, { code = code, message = message:format(...) }
-end
+local failed = require("hocket.internal.core.system").failure
 
 -- By the id that a script gave it, by its job's number, which a model may send as a text; or the last one of a name.
 local function find(holder, id)

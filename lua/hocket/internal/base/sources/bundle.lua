@@ -9,6 +9,7 @@ local fs = require "hocket.internal.core.fs"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local kept = require "hocket.internal.core.kept"
+local system = require "hocket.internal.core.system"
 
 local bundle_files = {}
 
@@ -37,10 +38,6 @@ end
 
 local function above(path)
   return path:match "^(.*)/[^/]*$"
-end
-
-local function is_below(path, dir)
-  return path == dir or path:sub(1, #dir + 1) == (dir == "/" and "/" or dir .. "/")
 end
 
 -- The names in each folder, those of folders with a slash.
@@ -99,9 +96,9 @@ function Carried:inside(path)
   if path:sub(1, 7) == "buffer:" then return nil end
   local relative = not fs.is_absolute(path)
   local abs = bundle_files.plain(relative and self.cwd .. "/" .. path or path)
-  if relative or self.texts[abs] or is_below(abs, self.cwd) then return abs end
+  if relative or self.texts[abs] or system.below(abs, self.cwd) then return abs end
   for _, root in ipairs(self.roots) do
-    if is_below(abs, root) or above(abs) == above(root) then return abs end
+    if system.below(abs, root) or above(abs) == above(root) then return abs end
   end
 end
 

@@ -14,10 +14,7 @@ local runs = require "hocket.internal.run.run"
 local suggest = require "hocket.internal.base.suggest"
 local targets = require "hocket.internal.eval.targets"
 local text_report = require "hocket.internal.eval.text_report"
-
-local function failure(code, message, ...)
-  return nil, { code = code, message = message:format(...) }
-end
+local failure = require("hocket.internal.core.system").failure
 
 -- ---- What is evaluated ------------------------------------------------------------------------------
 

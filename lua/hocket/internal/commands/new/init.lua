@@ -5,6 +5,7 @@ local json = require "hocket.json"
 local pattern_copy = require "hocket.internal.base.lazy" "hocket.internal.commands.new.pattern_copy"
 local system = require "hocket.internal.core.system"
 local trust = require "hocket.internal.runner.trust"
+local failure = system.failure
 
 -- What an editor goes by. Agents that work in the project cannot change it: the folder is protected.
 local EDITORS = ".hocket"
@@ -42,10 +43,6 @@ local function for_editors()
     list[#list + 1] = { ("%s/lua/%s"):format(EDITORS, path), text }
   end
   return list
-end
-
-local function failure(code, message)
-  return nil, { code = code, message = message }
 end
 
 local function check_dir(dir)

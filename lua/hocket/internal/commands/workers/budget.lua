@@ -6,15 +6,12 @@ local origin = require "hocket.internal.run.origin"
 local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
 local timezone = require "hocket.internal.base.timezone"
+local failure = system.failure
 
 --- Runs that may wait for it: the ones that are queued look by themselves when they go on.
 local OPEN = { "running", "waiting", "parked" }
 
 local words = {}
-
-local function failure(code, message, ...)
-  return nil, { code = code, message = message:format(...) }
-end
 
 local function check_name(name)
   local wrong = plain_name.wrong(name, "project")

@@ -8,12 +8,9 @@ local api_runs = require "hocket.internal.base.lazy" "hocket.internal.endpoints.
 local decision = require "hocket.internal.run.decision"
 local json = require "hocket.json"
 local question_links = require "hocket.internal.serve.question_links"
+local refused = require("hocket.internal.core.system").failure
 
 local link_answer = {}
-
-local function refused(code, message)
-  return nil, { code = code, message = message }
-end
 
 -- What the run waits for, wherever it is.
 local function waits_of(server, link)

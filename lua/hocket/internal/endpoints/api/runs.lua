@@ -20,10 +20,6 @@ local RECENT = 500
 --- Runs of one page of a search; of one search, after which who searches comes again.
 local SEARCHED, MOST_SEARCHED = 200, 5000
 
-local function invalid(message, ...)
-  return nil, { code = "invalid", message = message:format(...) }
-end
-
 -- ---- What is reported of a run ---------------------------------------------------------------------------
 
 local kinds = { q = "question", a = "approval", i = "input" }
@@ -173,12 +169,12 @@ local allowed = {
 
 local function read_options(given)
   if given == nil then return {} end
-  if type(given) ~= "table" or json.is_array(given) and #given > 0 then return invalid "'options' has to be an object" end
+  if type(given) ~= "table" or json.is_array(given) and #given > 0 then return system.failure("invalid", "'options' has to be an object") end
   local options = {}
   for name, value in pairs(given) do
     local check = allowed[name]
-    if not check then return invalid("'options' has no '%s'", tostring(name):sub(1, 60)) end
-    if not check(value) then return invalid("bad option '%s'", name) end
+    if not check then return system.failure("invalid", "'options' has no '%s'", tostring(name):sub(1, 60)) end
+    if not check(value) then return system.failure("invalid", "bad option '%s'", name) end
     options[name] = value
   end
   return options
@@ -186,10 +182,10 @@ end
 
 local function read_start(body)
   for name in pairs(body) do
-    if name ~= "target" and name ~= "input" and name ~= "options" then return invalid("there is no field '%s' (target, input, options)", tostring(name):sub(1, 60)) end
+    if name ~= "target" and name ~= "input" and name ~= "options" then return system.failure("invalid", "there is no field '%s' (target, input, options)", tostring(name):sub(1, 60)) end
   end
-  if not is_text(body.target) then return invalid "'target' has to be the name of an agent (GET /api/agents lists them)" end
-  if body.input ~= nil and not is_text(body.input) then return invalid "'input' has to be a text" end
+  if not is_text(body.target) then return system.failure("invalid", "'target' has to be the name of an agent (GET /api/agents lists them)") end
+  if body.input ~= nil and not is_text(body.input) then return system.failure("invalid", "'input' has to be a text") end
   local options, err = read_options(body.options)
   if not options then return nil, err end
   if options.interactive == nil then options.interactive = true end
@@ -234,10 +230,10 @@ local function fork_run(server, request)
   local body, err = request:json()
   if not body then return nil, err end
   for name in pairs(body) do
-    if name ~= "at" and name ~= "latest" and name ~= "input" and name ~= "model" and name ~= "resume" then return invalid("there is no field '%s' (at, latest, input, model, resume)", tostring(name):sub(1, 60)) end
+    if name ~= "at" and name ~= "latest" and name ~= "input" and name ~= "model" and name ~= "resume" then return system.failure("invalid", "there is no field '%s' (at, latest, input, model, resume)", tostring(name):sub(1, 60)) end
   end
-  if body.model ~= nil and not is_model(body.model) then return invalid "there is no such model" end
-  if body.input ~= nil and not is_text(body.input) then return invalid "'input' has to be a text" end
+  if body.model ~= nil and not is_model(body.model) then return system.failure("invalid", "there is no such model") end
+  if body.input ~= nil and not is_text(body.input) then return system.failure("invalid", "'input' has to be a text") end
   local row, wrong = server.desk:row(request.params.id, "may_continue")
   local made
   if row then made, wrong = fork { id = row.id, at = body.at, latest = body.latest == true, input = body.input, model = body.model, token = request.caller.id } end

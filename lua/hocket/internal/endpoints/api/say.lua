@@ -14,10 +14,6 @@ local stored = require "hocket.internal.commands.stored"
 
 local api_say = {}
 
-local function invalid(message, ...)
-  return nil, { code = "invalid", message = message:format(...) }
-end
-
 -- The fields of a body, which has no others; `wanted` are {name, type, needed}.
 local function fields(request, wanted)
   local body, err = request:json()
@@ -26,11 +22,11 @@ local function fields(request, wanted)
   for _, one in ipairs(wanted) do
     known[one[1]] = true
     local value = body[one[1]]
-    if value == nil and one[3] then return invalid("'%s' is missing", one[1]) end
-    if value ~= nil and one[2] ~= "any" and type(value) ~= one[2] then return invalid("'%s' has to be a %s", one[1], one[2]) end
+    if value == nil and one[3] then return stored.failure("invalid", "'%s' is missing", one[1]) end
+    if value ~= nil and one[2] ~= "any" and type(value) ~= one[2] then return stored.failure("invalid", "'%s' has to be a %s", one[1], one[2]) end
   end
   for name in pairs(body) do
-    if not known[name] then return invalid("there is no field '%s'", tostring(name):sub(1, 60)) end
+    if not known[name] then return stored.failure("invalid", "there is no field '%s'", tostring(name):sub(1, 60)) end
   end
   return body
 end
@@ -67,7 +63,7 @@ local function by_store(server, row, put, args)
 end
 
 local function say_answer(server, id, question, text)
-  if text == "" then return invalid "an answer has at least one letter" end
+  if text == "" then return stored.failure("invalid", "an answer has at least one letter") end
   local run, row, err = find(server, id, "may_answer")
   if err then return nil, err end
   if not decision.is_plain(question, text) and not server.desk:may_continue(run or row) then

@@ -9,6 +9,7 @@ local json = require "hocket.json"
 local process = require "hocket.process"
 local sandbox = require "hocket.internal.tools.sandbox"
 local system = require "hocket.internal.core.system"
+local failed = system.failure
 
 local script_process = {}
 
@@ -25,10 +26,6 @@ local MESSAGE, CPU, MEMORY = 4 << 20, 60, 256 << 20
 ---@field given integer How many of them the process has.
 local ScriptProcess = {}
 ScriptProcess.__index = ScriptProcess
-
-local function failed(code_word, message, ...)
-  return nil, system.error { code = code_word, message = message:format(...) }
-end
 
 -- Files as one program: each gets what those before it have returned.
 local function program_of(files)
