@@ -35,6 +35,12 @@ if [ "$(id -u)" = 0 ] && inside --version >said 2>&1; then
     inside new /tmp/trip >said 2>&1 || fail "hocket new fails in an empty root: $(cat said)"
     inside run --model sim --trust --quiet /tmp/trip "Plan a picnic" >said 2>&1 || fail "hocket run fails in an empty root: $(cat said)"
     inside runs >said 2>&1 && grep -q trip said || fail "the run was not kept: $(cat said)"
+    inside doctor >said 2>&1 || : # it has problems
+    grep -q 'mount -t proc' said || fail "hocket doctor does not see that there is no /proc: $(cat said)"
+    mkdir -p root/sbin root/proc/self && : >root/sbin/apk
+    inside doctor >said 2>&1 || :
+    grep -q 'sudo apk add bubblewrap' said || fail "hocket doctor names another system's command: $(cat said)"
+    rm -r root/sbin root/proc
 
     # ---- Certificates --------------------------------------------------------------------------
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=localhost \

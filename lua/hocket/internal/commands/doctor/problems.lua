@@ -33,10 +33,15 @@ local function of_models(list)
   add(list, "model", why.code == "auth" and "no key is set (another provider's or HOCKET_MODEL will do), and no local server answers" or why.message, "export OPENAI_API_KEY=YOUR_KEY")
 end
 
+local INSTALLERS = { ["/sbin/apk"] = "apk add", ["/usr/bin/dnf"] = "dnf install", ["/usr/bin/pacman"] = "pacman -S" }
+
 local function of_sandbox(list)
   local level = sandbox.level()
   if level == "bubblewrap" or level == "landlock" then return end
-  add(list, "sandbox", "no sandbox works here for programs that tools run, beyond limits", "sudo apt-get install bubblewrap")
+  local installs = "apt-get install"
+  for path, words in pairs(INSTALLERS) do installs = fs.info(path) and words or installs end
+  add(list, "sandbox", "no sandbox works here for programs that tools run, beyond limits",
+    fs.info "/proc/self" and ("sudo %s bubblewrap"):format(installs) or "mount -t proc proc /proc")
 end
 
 local function of_rules(list)
