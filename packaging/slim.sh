@@ -31,8 +31,9 @@ rm -rf boot dev home media mnt opt proc root run srv sys tmp var usr/games usr/i
 find usr/share/doc -type f ! -name copyright -exec rm {} +
 find . -type d -empty -delete
 [ -d usr/lib64 ] || rm lib64
-mkdir -p dev proc sys var/tmp
+mkdir -p dev proc sys var/tmp var/lib/dpkg/status.d
 chmod 1777 var/tmp
+for package in "$tmp"/debs/*.deb; do dpkg-deb -f "$package" >"var/lib/dpkg/status.d/$(dpkg-deb -f "$package" Package)"; done # for scanners
 for package in $packages; do [ -s "usr/share/doc/$package/copyright" ] || die "$package has no copyright file"; done
 find usr/bin usr/lib -type f -exec sh -c 'for file; do readelf -dW "$file" 2>/dev/null; done' sh {} + | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | sort -u |
     while read -r library; do

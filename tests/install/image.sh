@@ -78,6 +78,7 @@ print("\n".join(blob(d) for d in json.load(open(blob(named)))["layers"]))
 END
     while read -r blob; do tar -xpzf "$blob" -C root2 --keep-directory-symlink; done <layers
     [ "$(wc -l <layers)" = 2 ] || fail "the slim image has $(wc -l <layers) layers"
+    grep -q '^Version: ' root2/var/lib/dpkg/status.d/libc6 || fail "scanners cannot see which packages are in the slim image"
     inside() { env -i HOME=/home/hocket PATH=/usr/bin /usr/sbin/chroot --userspec=1000:1000 root2 "$@"; }
     inside /usr/bin/bwrap --version >said 2>&1 || fail "bubblewrap does not start: $(cat said)"
     inside /bin/sh -c 'echo word | grep word | sed s/o/0/ | cut -c 1-2' >said 2>&1 && [ "$(cat said)" = w0 ] || fail "its programs do not run: $(cat said)"
