@@ -217,14 +217,17 @@ void *hocket__check_object(lua_State *L, int arg, const char *name)
     size_t n = p ? lua_rawlen(L, arg) : 0; /* 0 for a pointer that is no block of Lua's */
     if (n >= MARK) {
         memcpy(&mark, p + n - MARK, MARK);
-        if (mark == name)
+        if (mark == name && lua_getmetatable(L, arg)) { /* without one it is finalized */
+            lua_pop(L, 1);
             return (void *) p;
+        }
     }
     return luaL_checkudata(L, arg, name);
 }
 
 /* A script can call __gc with whatever it likes, or before its time: an object that is not
- * ours is left alone. */
+ * ours is left alone. Ours loses its metatable, so that the finalizer of a script, which may run
+ * afterwards and still hold it, gets an error from its methods. */
 void *hocket__gc_userdata(lua_State *L, lua_CFunction gc)
 {
     void *p = lua_touserdata(L, 1);
@@ -234,7 +237,11 @@ void *hocket__gc_userdata(lua_State *L, lua_CFunction gc)
     lua_rawget(L, -2);
     bool own = lua_tocfunction(L, -1) == gc;
     lua_pop(L, 2);
-    return own ? p : NULL;
+    if (!own)
+        return NULL;
+    lua_pushnil(L);
+    lua_setmetatable(L, 1);
+    return p;
 }
 
 /* ---- Options ------------------------------------------------------------------ */

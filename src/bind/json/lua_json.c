@@ -653,7 +653,7 @@ static int l_object(lua_State *L)
 /* array(table?) -> the table, marked as an array even when it is empty */
 static int l_array(lua_State *L)
 {
-    lua_settop(L, lua_isnoneornil(L, 1) ? 0 : 1); /* a mark on what follows would mark all strings */
+    lua_settop(L, lua_isnoneornil(L, 1) ? 0 : 1); /* or what follows gets the mark: all strings */
     if (lua_gettop(L) == 0)
         lua_newtable(L);
     luaL_checktype(L, 1, LUA_TTABLE);

@@ -420,4 +420,20 @@ t.test("a change that the journal refuses is not made", function()
   t.equal(d:version(), 0)
 end)
 
+t.test("a finalizer that still holds an object which was finalized gets an error", function()
+  local said = {}
+  local function finalizer(call)
+    return setmetatable({}, { __gc = function(self) said[#said + 1] = tostring(select(2, pcall(call, self.object))) end })
+  end
+  local function make() -- the finalizer of what is made later runs first
+    local tasks, text, fits = board().tasks, document(dimensions).version, require("hocket.schema").compile({}).check
+    local first, second, third = finalizer(tasks), finalizer(text), finalizer(fits)
+    first.object, second.object, third.object = board(), document(dimensions), require("hocket.schema").compile {}
+  end
+  make()
+  collectgarbage()
+  t.equal(#said, 3)
+  for _, words in ipairs(said) do t.ok(words:find "expected, got userdata", words) end
+end)
+
 return t.finish()
