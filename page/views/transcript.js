@@ -125,7 +125,7 @@ const shows = {
   run_awaited: (app, agent, record) => note(record, "works in the pool ", h("b", null, text(record.pool)), ", as the run ", runLink(record.child)),
   run_returned: (app, agent, record) => note(record, "its run is ", h("b", { class: record.ended === "done" ? "" : "bad" }, text(record.ended)), ": ", runLink(record.child)),
   caller_awaited: (app, agent, record) => note(record, "asks its caller, the run ", runLink(record.caller)),
-  caller_returned: (app, agent, record) => note(record, "has heard of its caller"),
+  caller_returned: (app, agent, record) => note(record, "has heard from its caller"),
   budget_awaited: (app, agent, record) => note(record, "waits for the budget of the project ", h("b", null, text(record.project)), ` (${text(record.limit)}), used up until ${text(record.until)}`),
   budget_returned: (app, agent, record) => note(record, "goes on within the budget"),
   phase_started: (app, agent, record) => note(record, "phase ", h("b", null, text(record.name)), typeof record.planned === "number" && record.planned > 0 ? `, ${format.count(record.planned)} planned` : ""),

@@ -35,7 +35,7 @@ function workerRow(worker) {
   return h("div.worker-row", { key: `${worker.host} ${worker.pid} ${worker.since_ms}` },
     h("span.row-name", null, chip(worker.state), h("b", null, worker.host), h("span.of", null, " " + worker.pid)),
     cell("runs", [format.count(worker.runs), h("span.of", null, " of " + format.count(worker.max_runs))]),
-    cell("here for", since(worker.since_ms)), cell("heard of", worker.state === "lost" ? h("b.nobody", null, since(worker.seen_ms) + " ago") : since(worker.seen_ms)),
+    cell("here for", since(worker.since_ms)), cell("last seen", worker.state === "lost" ? h("b.nobody", null, since(worker.seen_ms) + " ago") : since(worker.seen_ms)),
     cell("version", worker.version ?? format.unknown), cell("pools", worker.pools.join(", ")));
 }
 

@@ -79,6 +79,9 @@ void bridge_push_null(lua_State *L);
 /* Pushes the module as bridge.lua makes it; raises where hocket cannot be loaded. */
 int bridge_module(lua_State *L);
 
+/* Raises in a program of another Lua than the 5.4 that this module is for (hocket.c). */
+void module_check_lua(lua_State *L);
+
 /* Makes the metatable that bridge_push_json needs. */
 void bridge_open_json(lua_State *L);
 

@@ -1,6 +1,9 @@
 /* hocket.so: what `require "hocket"` finds in a stock lua5.4. Links no Lua of its own. */
 
 #include "bridge.h"
+#if defined(__linux__)
+#include <dlfcn.h>
+#endif
 
 /* hocket.open(options): the first call makes the module of bridge.lua, whose `open` takes the place of this one. */
 static int open_first(lua_State *L)
@@ -16,6 +19,19 @@ static int open_first(lua_State *L)
     return lua_gettop(L);
 }
 
+/* Another Lua has no lua_newuserdatauv. Then the loader took that one from liblua5.4, which libhocket needs, and the rest from the
+ * program: the first call that mixes them would crash it. */
+void module_check_lua(lua_State *L)
+{
+#if defined(__linux__)
+    Dl_info ours, theirs;
+    if (dladdr((void *) lua_newuserdatauv, &ours) && dladdr((void *) luaL_error, &theirs) && ours.dli_fbase != theirs.dli_fbase)
+        luaL_error(L, "this hocket.so is for Lua 5.4: take the one in the folder of your Lua (5.1 for LuaJIT)");
+#else
+    (void) L;
+#endif
+}
+
 #if defined(__GNUC__)
 __attribute__((visibility("default")))
 #endif
@@ -23,6 +39,7 @@ int luaopen_hocket(lua_State *L);
 
 int luaopen_hocket(lua_State *L)
 {
+    module_check_lua(L);
     int n = hocket_luaopen(L);
     hocket_serve_attach(hocket_of_state(L), NULL); /* without it there are no `sim` models */
     lua_pushvalue(L, -1);

@@ -64,6 +64,7 @@ static void require(lua_State *L, const char *name)
 /* (name): now "hocket" has put it into package.preload, which is asked first. */
 static int open_part(lua_State *L)
 {
+    module_check_lua(L);
     const char *name = luaL_checkstring(L, 1);
     require(L, "hocket");
     require(L, name);

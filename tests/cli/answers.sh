@@ -10,7 +10,7 @@ thrice() {
   run hocket run -q "$@"; expect 75; id=$(id_in err)
   run hocket answer "$id" q1 yes; expect 0
   run hocket resume -q "$id"; cp out resumed; cp err told
-  run hocket replay "$id"; has err "all as they were told"
+  run hocket replay "$id"; has err "all as recorded"
   cp resumed out
 }
 
@@ -164,7 +164,7 @@ run hocket answer "$id" a1 --edit '{"n":'; expect 2; has err "line 1, column 6"
 run hocket answer "$id" a1 no:x; expect 2
 run hocket answer "$id" a1 --edit '{"n":7}'; expect 0
 run hocket resume -q "$id"; expect 0; has out "put 7"
-run hocket replay "$id"; has err "all as they were told"
+run hocket replay "$id"; has err "all as recorded"
 
 # A plan that a person wants changed is made again, also by the scripted team.
 mkdir -p changed/agents

@@ -34,7 +34,7 @@ for limit in "--max-cost 1" "--max-tokens 100000" "--timeout 60"; do
 done
 run hocket run --trust limited hello; expect 0; warned err 0
 run hocket run alone.md hello; expect 0; warned err 0
-run hocket replay last:open; expect 0; has err "all as they were told" # it is one of its events
+run hocket replay last:open; expect 0; has err "all as recorded" # it is one of its events
 if "$PTY" -- true >/dev/null 2>&1; then
   run "$PTY" -- "$HOCKET" run --trust open hello; expect 0; warned out 0
 fi
@@ -46,7 +46,7 @@ script() { # FILE OPTIONS-OF-THE-CALL [AGENT]
 said() { same "$(grep -c "limits the cost, calls or time of the script $2" "$1")" "$3"; }
 script free.lua ''
 run hocket run free.lua; expect 0; said err free.lua 1; has err "--max-cost, --max-tokens or --timeout"
-run hocket replay last:free.lua; expect 0; has err "all as they were told"
+run hocket replay last:free.lua; expect 0; has err "all as recorded"
 run hocket run --store off free.lua; expect 0; said err free.lua 1
 run hocket run -q free.lua; expect 0; said err free.lua 0
 for limit in "--max-cost 1" "--max-tokens 100000" "--timeout 60"; do

@@ -52,7 +52,7 @@ input stranger; asks # another user of the machine
 
 # What it lost is in its log: its owner goes on with what is left, and a replay tells the same.
 input client; asks; until_true is_in parked; run hocket resume --store a.db "$id"; expect 75; held; not_said
-run hocket replay --store a.db "$id"; has err "all as they were told"
+run hocket replay --store a.db "$id"; has err "all as recorded"
 says owner answer a2 --allow; until_true is_in "done failed"; ran
 
 # Who is asked for leave may say yes from anywhere, once, and nothing is lost by that. A reason is words.

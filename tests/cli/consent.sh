@@ -10,7 +10,7 @@ ours a.db; resume a.db "$id" --approve 'execute_command(ls *)=allow'; expect 75;
 ours a.db --approve deny; resume a.db "$id" --approve allow; expect 0; held # what was forbidden stays so
 run hocket run --trust --store a.db helper.md "ASK RUN"; id=$(newest a.db); run hocket answer --store a.db "$id" q1 blue
 resume a.db "$id" --approve allow; expect 0; ran # who says so now
-run hocket replay --store a.db "$id"; expect 0; has err "all as they were told"
+run hocket replay --store a.db "$id"; expect 0; has err "all as recorded"
 ours a.db; resume a.db "$(hocket fork --store a.db "$id" 2>/dev/null)"; expect 75; held # its parent's answer is not its own
 run hocket run --trust --approve allow --store a.db helper.md "good day"; expect 0
 run hocket fork --store a.db "$(newest a.db)" --latest --input "RUN"; resume a.db "$(cat out)"; expect 0; ran; not_said
@@ -61,7 +61,7 @@ run hocket export --store a.db "$id" it.run; run hocket import --store h.db it.r
 run hocket import --store l.db it.run; resume l.db "$id" --approve allow; expect 75; has err "web_fetch"; hasnt out "resolved" # nor do its hosts come along
 resume h.db "$id"; expect 75; has err "web_fetch"; hasnt out "resolved"
 resume h.db "$id"; expect 75; has err "web_fetch" # in a second life, too
-run hocket answer --store h.db "$id" a2 --allow; resume h.db "$id"; leaked; run hocket replay --store h.db "$id"; expect 0; has err "all as they were told"
+run hocket answer --store h.db "$id" a2 --allow; resume h.db "$id"; leaked; run hocket replay --store h.db "$id"; expect 0; has err "all as recorded"
 run env HOCKET_WEB_ALLOW=leak.invalid "$HOCKET" resume --store i.db "$id"; leaked # who says so now
 resume a.db "$id"; leaked
 # its fork is no more ours than it is
@@ -109,7 +109,7 @@ what="serve -t"; serves deny -t 1; api "$url/api/runs/$id/resume" -d '{}' >body
 fails() { api "$url/api/runs/$id" >body && grep -q '"state":"failed"' body; }
 until_true fails; has body '"code":"timeout"'; has body "within 1 seconds"
 kill -TERM $server; wait $server
-run hocket replay --store a.db "$id"; has err "all as they were told"; has err "within 1 seconds"
+run hocket replay --store a.db "$id"; has err "all as recorded"; has err "within 1 seconds"
 
 # What is made in a new home is for its owner alone, whatever the umask is: else no run would be kept there.
 what="a new home"; mkdir new; echo 'return "at once"' >end.lua

@@ -35,7 +35,7 @@ run hocket run --watch --format claude said/theirs/plain.md x; expect 2
 agent said/agents/lists.md 'agents: ["claude:../theirs/"]' 'Lists.'; run hocket check -v said/agents/lists.md; expect 0; has out "lists: reaches agents b, plain"
 mkdir away; cp -r said/theirs away; run hocket run --detach --format claude away/theirs/plain.md x; expect 0; id=$(cat out); rm -r away
 worker 3; run hocket wait "$id"; expect 0; has out "Plain {{y}}. ["; end 3 TERM
-run hocket replay "$id"; expect 0; has err "all as they were told"
+run hocket replay "$id"; expect 0; has err "all as recorded"
 rm -r said
 
 # A model that is only wished for gives way to the default where it has no key; a model of our own does not.
@@ -120,7 +120,7 @@ cd nested || exit 1
 run hocket run -q --trust --model sim n.md x; expect 75
 run hocket answer last q1 yes; run hocket resume -q --trust last; expect 0
 same "$(grep -o 'OF SUB\|OF DEEP\|one\|two\|yes' out | tr '\n' ' ')" "one OF SUB yes two OF DEEP "
-run hocket replay last; expect 0; has err "all as they were told"
+run hocket replay last; expect 0; has err "all as recorded"
 cd "$WORK" || exit 1; rm -r nested
 
 # Commands, prompts and instructions of other programs are no agents, though they have front matter: by place or name, in a plugin as well.

@@ -78,7 +78,7 @@ run "$HOCKET" signal "$later" "go on" 0; run "$HOCKET" resume "$later" </dev/nul
 if "$HOCKET" answer --help >/dev/null 2>&1; then
   run "$HOCKET" answer "$id" q1 Lisbon; expect 0
   run "$HOCKET" resume "$id" </dev/null; expect 0; has out "You said Lisbon"
-  run "$HOCKET" replay "$id"; expect 0; has err "all as they were told"
+  run "$HOCKET" replay "$id"; expect 0; has err "all as recorded"
   run "$HOCKET" resume "$id" </dev/null; expect 0; has err "has ended"; has out "You said Lisbon"
   run "$HOCKET" resume -q "$id" </dev/null; expect 0; has out "You said Lisbon"; empty err
   run "$HOCKET" resume --json "$id" </dev/null; expect 0; has out '"text":"You said Lisbon'
@@ -259,7 +259,7 @@ if python3 -c 'import sqlite3' 2>/dev/null; then
   printf 'for i = 1, 5 do print("note " .. i) end\nreturn "noted"\n' >notes.lua
   run "$HOCKET" run -q --store state/gap.db notes.lua; expect 0; run "$HOCKET" runs --store state/gap.db -n 1; id=$(id_in out)
   change "DELETE FROM records WHERE seq IN (3, 4)"
-  run "$HOCKET" replay --store state/gap.db "$id"; expect 0; has err "as they were told"
+  run "$HOCKET" replay --store state/gap.db "$id"; expect 0; has err "as recorded"
   change "UPDATE records SET json = replace(json, 'note 5', 'note 6')"
   for word in "show $id" "replay $id" "export $id gap.run"; do
     run "$HOCKET" $word --store state/gap.db; expect 1; has err "of run $id is damaged in the store"; hasnt out "note 6"

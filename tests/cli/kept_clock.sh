@@ -19,7 +19,7 @@ end
 print(table.concat(told, ", "))
 X
 run timeout 60 "$HOCKET" run -q --events ev loops.lua; expect 0; has out "date "
-run timeout 60 "$HOCKET" replay "$(id_in ev)"; expect 0; has err "all as they were told"
+run timeout 60 "$HOCKET" replay "$(id_in ev)"; expect 0; has err "all as recorded"
 
 # The limit of a run ends code that never waits, and says so.
 echo 'while true do end' >endless.lua
@@ -41,7 +41,7 @@ at() { sed -n 's/.*"time":"[^"]*T..:\(..\):\([0-9.]*\)Z".*"type":"'"$1"'".*/\1 \
 awk -v s="$(number seconds out)" -v t="$(number text out)" -v b="$(at begins)" -v e="$(at ends)" 'BEGIN {
   split(b, x, " "); split(e, y, " "); took = (y[1] - x[1] + 60) % 60 * 60 + y[2] - x[2] + 1e-9 # 13.37 - 13.17 is less than 0.2
   exit !(s >= 0.2 && t >= 0.2 && took >= 0.2) }' || fail "0.2 seconds of work: from $(at begins) to $(at ends)"
-run "$HOCKET" replay "$(id_in ev)"; expect 0; has err "all as they were told"
+run "$HOCKET" replay "$(id_in ev)"; expect 0; has err "all as recorded"
 
 # Whoever looks at it from outside is told how long it has gone on.
 echo 'require "hocket".flow.sleep(1000)' >waits.lua

@@ -24,7 +24,7 @@ local city = assert(hocket.ask "Which city?")
 return first .. " in " .. city .. ": " .. assert(hocket.run(writer, "say two")).text
 X
 keyed run asks.lua; expect 75; id=$(id_in err)
-run "$HOCKET" replay "$id"; expect 0; has err "all as they were told"
+run "$HOCKET" replay "$id"; expect 0; has err "all as recorded"
 run "$HOCKET" resume "$id"; expect 75; has err "Which city?"; state_is parked
 # What is not in it does: the run is not over for that.
 run "$HOCKET" answer "$id" q1 Rome; expect 0
@@ -32,7 +32,7 @@ for again in 1 2; do
   run "$HOCKET" resume "$id"; expect 4; has err "house needs a key: set HOUSE_KEY"; has err "hocket resume $id"; state_is cut-off
 done
 keyed resume "$id"; expect 0; has out "one in Rome: two"
-run "$HOCKET" replay "$id"; expect 0; has err "all as they were told"
+run "$HOCKET" replay "$id"; expect 0; has err "all as recorded"
 
 # A call that was under way, whose answer never came.
 cat >slow.lua <<'X'
@@ -64,7 +64,7 @@ for model in openai/m ""; do
   for again in 1 2; do
     printf 'three\n' | HOCKET_MODEL=openai/m OPENAI_API_KEY=x OPENAI_BASE_URL=$(cat base) "$HOCKET" chat --continue >out 2>err; code=$?; expect 0; has out thanks
   done
-  run "$HOCKET" runs -n 1; run "$HOCKET" replay "$(id_in out)"; expect 0; has err "all as they were told"
+  run "$HOCKET" runs -n 1; run "$HOCKET" replay "$(id_in out)"; expect 0; has err "all as recorded"
 done
 
 # Which model there is was found out on this machine: from its server, or at an address that a variable has. A replay asks nobody.
@@ -80,8 +80,8 @@ nowhere "$HOCKET" run guide.md hello; expect 4; has err "there is no model to as
 run "$HOCKET" runs -n 1; none=$(id_in out)
 kill $till; wait $till 2>/dev/null
 for id in "$found" "$only" "$refused" "$none"; do
-  nowhere "$HOCKET" replay "$id"; expect 0; has err "all as they were told"
-  nowhere env OPENAI_API_KEY=y LLAMACPP_BASE_URL="$(cat base)" "$HOCKET" replay "$id"; expect 0; has err "all as they were told"
+  nowhere "$HOCKET" replay "$id"; expect 0; has err "all as recorded"
+  nowhere env OPENAI_API_KEY=y LLAMACPP_BASE_URL="$(cat base)" "$HOCKET" replay "$id"; expect 0; has err "all as recorded"
 done
 
 # ---- A log that cannot be followed -------------------------------------------------------------------

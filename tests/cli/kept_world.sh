@@ -187,7 +187,7 @@ return table.concat(told, "\n")
 X
 run "$HOCKET" run -q --store off dice.lua; expect 0; mv out dice
 run "$HOCKET" run -q --events ev dice.lua; expect 0; same "$(cat out)" "$(cat dice)"
-run "$HOCKET" replay "$(id_in ev)"; expect 0; has err "all as they were told"
+run "$HOCKET" replay "$(id_in ev)"; expect 0; has err "all as recorded"
 echo 'math.randomseed() local a = math.random(0) math.randomseed() return a .. " " .. math.random(0)' >die.lua
 run "$HOCKET" run -q die.lua; expect 0; same "$(tr ' ' '\n' <out | sort -u | wc -l)" 2
 cp out die; run "$HOCKET" run -q die.lua; expect 0; [ "$(cat out)" != "$(cat die)" ] || fail "the same numbers in another run"
@@ -216,7 +216,7 @@ X
 run "$HOCKET" run -q --store off modules/main.lua "$PWD/modules/lib"; expect 0; mv out as
 has as "there true again true"; has as "anew true 0"; has as "from lib"
 run "$HOCKET" run -q --events ev modules/main.lua "$PWD/modules/lib"; expect 0; same "$(cat out)" "$(cat as)"
-run "$HOCKET" replay "$(id_in ev)"; expect 0; has err "all as they were told"
+run "$HOCKET" replay "$(id_in ev)"; expect 0; has err "all as recorded"
 
 # A step whose function returns what is no data has failed when that is known, and its function has run by then. It fails the same way in
 # each later life, and nothing runs twice; killed in the function, it is as any step that was under way.
@@ -244,7 +244,7 @@ odd() { # WORDS RAN SAID
   [ ! -e again ] || "$HOCKET" resume -q "$id" >out 2>err </dev/null
   run "$HOCKET" answer "$id" q1 on; expect 0
   run "$HOCKET" resume -q "$id"; expect 0; same "$(cat out)" "$3"; same "$(cat ran)" "$2"
-  run "$HOCKET" replay "$id"; expect 0; has err "all as they were told"
+  run "$HOCKET" replay "$id"; expect 0; has err "all as recorded"
 }
 odd "whole no" "one two three " "invalid invalid data"
 odd "killed no" "one two three " "invalid unknown data"

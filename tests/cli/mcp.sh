@@ -79,5 +79,5 @@ mv kept/away.lua kept/server.lua
 run "$HOCKET" answer "$id" q1 Rome; expect 0
 run "$HOCKET" resume "$id"; expect 0; has out 'again'
 mv kept/server.lua kept/away.lua
-run "$HOCKET" replay "$id"; expect 0; has err 'all as they were told'
+run "$HOCKET" replay "$id"; expect 0; has err 'all as recorded'
 finish

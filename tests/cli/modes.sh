@@ -22,7 +22,7 @@ while [ $n -lt "$most" ]; do
   done
   run "$HOCKET" replay --store file.db last
   expect 0
-  has err "all as they were told"
+  has err "all as recorded"
   rm -f file.db*
   n=$((n + 1)) seed=$((seed + 1))
 done

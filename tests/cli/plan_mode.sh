@@ -60,7 +60,7 @@ run "$HOCKET" resume -q -a allow "$id"; expect 75; [ ! -e a.txt ] || fail "writt
 "$HOCKET" answer "$id" q1 yes >/dev/null || fail "answer"
 run "$HOCKET" resume -q "$id"; expect 0; has out "It is written."; [ -s a.txt ] || fail "not written"
 run "$HOCKET" show "$id"; expect 0; has out "Write a.txt"
-run "$HOCKET" replay "$id"; expect 0; has err "all as they were told"
+run "$HOCKET" replay "$id"; expect 0; has err "all as recorded"
 for delay in 0.05 0.1 0.15 0.2 0.25 0.3; do
   rm -f a.txt ev
   "$HOCKET" run -q -a allow --mode plan --events ev clerk.md "all of it" >out 2>err </dev/null & pid=$!

@@ -81,8 +81,8 @@ for pool in gpu big; do grep '"type":"run_awaited"' ev | grep -q "\"pool\":\"$po
 caller=$(id_in ev)
 child=$(grep '"type":"run_awaited"' ev | head -n 1 | grep -oE '"child":"01[0-9A-Z]{24}"' | grep -oE '01[0-9A-Z]{24}')
 run "$HOCKET" show "$caller"; expect 0; has out "in the run $child"
-run "$HOCKET" replay "$caller"; expect 0; has err "all as they were told"
-run "$HOCKET" replay "$child"; expect 0; has err "all as they were told"
+run "$HOCKET" replay "$caller"; expect 0; has err "all as recorded"
+run "$HOCKET" replay "$child"; expect 0; has err "all as recorded"
 
 # ---- Agents that do what they are told ---------------------------------------------------------------------
 mkdir -p crew

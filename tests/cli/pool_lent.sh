@@ -50,7 +50,7 @@ nested() {
   run "$HOCKET" run -q -e ev nested "$1 $2 $3"; expect 0; cp out said
   same "$(told)" "$(calls)"
   [ "$(calls)" -le "$1" ] || fail "$(calls) calls of $1"
-  run "$HOCKET" replay "$(id_in ev)"; expect 0; has err "all as they were told"
+  run "$HOCKET" replay "$(id_in ev)"; expect 0; has err "all as recorded"
 }
 worker 1 --pool gpu --runs 8
 

@@ -63,7 +63,7 @@ run hocket answer --store "$READER" "$id" q1 Lisbon; expect 1; has err "this rol
 run hocket answer "$id" q1 Lisbon; expect 0
 run hocket answer "$id" q1 Porto; expect 1
 run hocket resume "$id"; expect 0; has out "You said Lisbon"
-run hocket replay "$id"; expect 0; has err "all as they were told"
+run hocket replay "$id"; expect 0; has err "all as recorded"
 run hocket resume "$id"; expect 0; has err "has ended"; has out "You said Lisbon"
 run hocket show "$(echo "$id" | cut -c1-16)" --store "$READER"; expect 0; has out "Which city?"
 

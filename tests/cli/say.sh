@@ -31,16 +31,16 @@ grep '"user_message_dropped"' ev >dropped; has dropped "did you mean 'digger'?";
 grep -n '"type"' ev | grep -oE 'user_message_[a-z]*|model_re[a-z]*|tool_call"' | tr '\n' ' ' >order
 has order "user_message_delivered model_request"
 run hocket show "$id"; expect 0; has out "I heard it"
-run hocket replay "$id"; expect 0; has err "all as they were told"
+run hocket replay "$id"; expect 0; has err "all as recorded"
 run hocket say "$id" too late; expect 1; has err "has ended"
 # A fork that begins anew hears it where its parent did: what follows is answered from the parent's log.
 run hocket fork --latest "$id"; expect 0; fork=$(cat out); : >ev2
 run hocket resume -q --events ev2 "$fork"; expect 0; has out "I heard it"
 same "$(grep -c '"user_message_delivered"' ev2)" 1; grep '"run_reused"' ev2 >reused; has reused '"run_anew":0'
-run hocket replay "$fork"; expect 0; has err "all as they were told"
+run hocket replay "$fork"; expect 0; has err "all as recorded"
 sed -i 's/You dig/You dig deep/' dig.lua; run hocket fork --latest "$id"; expect 0; fork=$(cat out); : >ev2
 run hocket resume -q --events ev2 "$fork"; expect 0; has out "I heard it"
-run hocket replay "$fork"; expect 0; has err "all as they were told"
+run hocket replay "$fork"; expect 0; has err "all as recorded"
 sed -i 's/You dig deep/You dig/' dig.lua
 
 # A conversation was given its next input so, while its row did not say that it waits for one: the same.
@@ -51,7 +51,7 @@ what="a fork that was told something"; : >ev2
 (until_true grep -q '"content":"two"' ev2) | "$HOCKET" resume --events ev2 "$fork" >out 2>err; has out two
 run hocket fork --latest "$fork"; fork=$(cat out); : >ev2
 run hocket resume --events ev2 "$fork"; has out one; has out two; same "$(grep -c '"type":"input_received"' ev2)" 2
-run hocket replay "$fork"; expect 0; has err "all as they were told"
+run hocket replay "$fork"; expect 0; has err "all as recorded"
 
 # Killed between saying and hearing: it is heard in the next life, once, at the same step.
 start
@@ -60,7 +60,7 @@ until_true grep -q '"user_message_received"' ev
 kill -KILL $pid; wait $pid 2>/dev/null
 : >go; run hocket resume -q --events ev2 "$id"; expect 0; has out "once more"
 same "$(grep -c '"user_message_delivered"' ev2)" 1
-run hocket replay "$id"; expect 0; has err "all as they were told"
+run hocket replay "$id"; expect 0; has err "all as recorded"
 
 # Said while nobody had the run: heard when it goes on.
 start

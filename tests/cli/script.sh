@@ -41,7 +41,7 @@ run hocket answer "$id" a1 yes; expect 0
 run hocket resume "$id"; expect 0
 has out "number before 1, number before 2, number before 3, number before 4, number before 5, dared, number after 1, number after 2 amz"
 same "$(wc -l <notes.txt)" 7
-run hocket replay "$id"; expect 0; has err "all as they were told"
+run hocket replay "$id"; expect 0; has err "all as recorded"
 same "$(wc -l <notes.txt)" 7
 
 # A no is told to the script, which goes on.
@@ -126,7 +126,7 @@ wait $victim 2>/dev/null
 id=$(hocket runs --state cut-off --json | sed -n 's/.*"id":"\([0-9A-Z]*\)".*/\1/p' | head -n 1)
 run hocket resume "$id"; expect 0; has out "4>3>2>1>4"
 same "$(tr '\n' ' ' <notes.txt)" "4 3 2 1 4 "
-run hocket replay "$id"; expect 0; has err "all as they were told"
+run hocket replay "$id"; expect 0; has err "all as recorded"
 
 # A call in a return statement leaves no frame of the script: its file is named all the same, kept or not.
 echo 'return require("hocket").run(nil)' >tail.lua

@@ -63,7 +63,7 @@ done
 run hocket replay --store b.db "$ends"; refused "done.lua"
 run hocket replay --store b.db "$paid"; refused "providers.yaml"
 run hocket replay --store b.db "$served"; refused "helper.md"
-run hocket replay --store b.db "$plain"; expect 0; nothing_ran; has err "all as they were told" # agents are no code
+run hocket replay --store b.db "$plain"; expect 0; nothing_ran; has err "all as recorded" # agents are no code
 run hocket resume --store b.db "$asks"; refused "main.lua"; has err "words.lua"
 run hocket resume --store b.db "$model"; refused "sim.lua"
 run hocket chat --store b.db --resume "$served"; refused "helper.md"

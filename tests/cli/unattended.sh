@@ -121,5 +121,5 @@ run "$PTY" -- "$HOCKET" run --no-color trip
 expect 0; has out "What would have to happen for us to stop again?"; hasnt out "(simulated)"; hasnt out "trusted"
 # The run goes on elsewhere as it began.
 run hocket replay "$("$HOCKET" runs --json | grep -o '"id":"[^"]*"' | head -n 1 | cut -d'"' -f4)"
-expect 0; has err "all as they were told"
+expect 0; has err "all as recorded"
 finish

@@ -22,7 +22,7 @@ in_approval() {
   same "$(grep -oE '\\n(paid|more)\\n' out | head -n 1 | tr -dc a-z | sed 's/^n//; s/n$//')" "$paid"
   run hocket replay "$buyer" --store "$store"
   expect 0
-  has err 'all as they were told'
+  has err 'all as recorded'
 }
 
 check_version() {
@@ -35,7 +35,7 @@ check_version() {
     expect 0
     run hocket replay "$(id_of $agent)" --store runs.db
     expect 0
-    has err 'all as they were told'
+    has err 'all as recorded'
   done
   run hocket show "$(id_of talker)" --store runs.db
   has out 'turn 3'
@@ -54,7 +54,7 @@ check_version() {
   expect 0
   run hocket replay "$(hocket runs --store other.db | awk '{ print $1; exit }')" --store other.db
   expect 0
-  has err 'all as they were told'
+  has err 'all as recorded'
 }
 
 versions=0

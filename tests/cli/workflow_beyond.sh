@@ -35,7 +35,7 @@ run hocket resume "$id"; expect 0; has out 'did item 6'
 has err 'allowed beyond the workflow'; has err 's bound: 4 model calls more, 8 model calls in all'
 same "$(sort -u "$SERVED" | wc -l)" 6
 same "$(wc -l <"$SERVED")" 6
-run hocket replay "$id"; expect 0; has err 'all as they were told'
+run hocket replay "$id"; expect 0; has err 'all as recorded'
 
 # A general answer approves the bound, and nothing beyond; a person who says no ends it there.
 : >"$SERVED"

@@ -59,7 +59,7 @@ static int report(const struct wish *w)
         return cli_exit_of(status);
     }
     cli_text_show(&shown, cli_buf_text(&w->result.message), w->result.message.n, true);
-    fprintf(stderr, "%s: %llu events, all as they were told%s%s\n", w->name, w->count,
+    fprintf(stderr, "%s: %llu events, all as recorded%s%s\n", w->name, w->count,
         status == HOCKET_EPARKED ? "; "
         : status < 0             ? "; the run failed: "
                                  : "",

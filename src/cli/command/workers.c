@@ -1,6 +1,6 @@
 /* `hocket workers`: who works for a store, what lies in its pools, and what waits for whom.
  *
- *     worker      state    runs   here   heard of  version  pools
+ *     worker      state    runs   here   last seen version  pools
  *     db1 4711    working  3/8    2 h    5 s ago   0.1.0    default, gpu
  *
  *     pool        queued  for    running  later  waiting  parked  workers
@@ -120,9 +120,9 @@ static void say_worker(struct cli_paper *p, const hocket_json *w)
 
 static void say_workers(struct cli_paper *p, const hocket_json *list)
 {
-    head(p, "worker", "state     runs      here    heard of    version   pools");
+    head(p, "worker", "state     runs      here    last seen   version   pools");
     if (!hocket_json_first(list)) {
-        cli_paper_add(p, CLI_WARN, "none: hocket work is one");
+        cli_paper_add(p, CLI_WARN, "none: 'hocket work' starts one");
         cli_paper_line(p);
     }
     for (const hocket_json *w = hocket_json_first(list); w; w = hocket_json_next(w))

@@ -618,6 +618,21 @@ end }, function(c, dir)
   end
 end)
 
+with_client("what one call of the to-do tool changes is one update of the plan", { target = "lists.md", files = {
+  ["lists.md"] = "---\nname: lists\nmodel: editor/m\ntools: [todo]\n---\nYou keep a list.",
+} }, function(c, dir)
+  c:session(dir.path)
+  local function send(...) c:prompt("call todo " .. json.encode { items = { ... } }) end
+  send({ content = "Dig", active_form = "Digging", status = "in_progress" }, { content = "Plant", active_form = "Planting", status = "pending" })
+  local plans = c:of "plan"
+  t.equal(#plans, 1)
+  t.same({ plans[1].entries[1].status, plans[1].entries[2].status }, { "in_progress", "pending" })
+  send({ content = "Dig", active_form = "Digging", status = "completed" }, { content = "Plant", active_form = "Planting", status = "in_progress" })
+  plans = c:of "plan"
+  t.equal(#plans, 2)
+  t.same({ plans[2].entries[1].status, plans[2].entries[2].status }, { "completed", "in_progress" })
+end)
+
 with_client("each task of a plan stands once in the editor's, and the next plan takes its place", { target = "plan.md", files = {
   ["plan.md"] = "---\nplan: tidy\n---\n## look\n- owner: helper\n\nLook around.\n\n## tidy\n- owner: helper\n- after: look\n\nTidy up.\n",
 } }, function(c, dir)

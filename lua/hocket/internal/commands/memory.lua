@@ -28,12 +28,12 @@ local function named(list, name)
   end
   if #found == 1 then return found[1] end
   if #found > 1 then return stored.failure("invalid", "'%s' may be several: %s", name, table.concat(found, ", ")) end
-  return stored.failure("not_found", "there is no memory '%s' (hocket memory list says which there are)", name)
+  return stored.failure("not_found", "there is no memory '%s' ('hocket memory list' lists them)", name)
 end
 
 local function open(args)
   if args.folder then return memory.open { name = "folder", folder = args.folder }, args.folder end
-  if not args.name then return stored.failure("invalid", "which memory? hocket memory list says which there are") end
+  if not args.name then return stored.failure("invalid", "which memory? 'hocket memory list' lists them") end
   local list, err = memory.list()
   if not list then return nil, err end
   local key

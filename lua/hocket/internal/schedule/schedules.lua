@@ -94,7 +94,7 @@ end
 function schedules.get(name)
   local rows, err = store.items(KIND, name)
   if not rows then return nil, err end
-  if not rows[1] then return failure("not_found", "there is no schedule '%s' (hocket schedule list says which there are)", name) end
+  if not rows[1] then return failure("not_found", "there is no schedule '%s' ('hocket schedule list' lists them)", name) end
   return of_row(rows[1])
 end
 

@@ -88,6 +88,24 @@ local function say_rest(self, text)
   self:say(whole)
 end
 
+-- ---- Plans -----------------------------------------------------------------------------------
+
+local status_of = { pending = "pending", running = "in_progress", done = "completed", completed = "completed", failed = "completed", skipped = "completed", cancelled = "completed" }
+
+local function entry_of(task)
+  local words = task.status == "failed" and " (failed)" or task.status == "skipped" and " (skipped)" or task.status == "cancelled" and " (cancelled)" or ""
+  return { content = task.text .. words, priority = "medium", status = status_of[task.status] or "pending" }
+end
+
+-- Changes that come together are one update: a to-do list adds its items and begins the first of them.
+local function show_plan(self)
+  if not self.plan_changed then return end
+  self.plan_changed = false
+  local entries = json.array {}
+  for i = math.max(1, #self.order - MAX_TASKS + 1), #self.order do entries[#entries + 1] = entry_of(self.tasks[self.order[i]]) end
+  self.send { sessionUpdate = "plan", entries = entries }
+end
+
 -- ---- Tool calls --------------------------------------------------------------------------------
 
 ---@class hocket.AcpCall: hocket.WatchedCall
@@ -117,6 +135,7 @@ function Call:ended(text, is_error)
   local updates = self.updates
   updates.open[self.id] = nil
   local said = calls.text(text)
+  show_plan(updates)
   update_call(updates, self.id, { status = is_error and "failed" or "completed", content = not is_error and self.content or said, rawOutput = { text = said[1].content.text } })
 end
 
@@ -212,24 +231,12 @@ function on.agent_finished(self, event)
   update_call(self, one.id, { status = "completed" })
 end
 
--- ---- Plans -----------------------------------------------------------------------------------
-
-local status_of = { pending = "pending", running = "in_progress", done = "completed", completed = "completed", failed = "completed", skipped = "completed", cancelled = "completed" }
-
-local function entry_of(task)
-  local words = task.status == "failed" and " (failed)" or task.status == "skipped" and " (skipped)" or task.status == "cancelled" and " (cancelled)" or ""
-  return { content = task.text .. words, priority = "medium", status = status_of[task.status] or "pending" }
-end
-
-local function show_plan(self)
-  local entries = json.array {}
-  for i = math.max(1, #self.order - MAX_TASKS + 1), #self.order do entries[#entries + 1] = entry_of(self.tasks[self.order[i]]) end
-  self.send { sessionUpdate = "plan", entries = entries }
-end
+-- ---- Tasks -----------------------------------------------------------------------------------
 
 local function put_task(self, key, task)
   if type(task.text) ~= "string" then return end
   if not self.tasks[key] then self.order[#self.order + 1] = key end
+  self.plan_changed = true
   self.tasks[key] = { text = task.text, status = task.status or "pending" }
 end
 
@@ -244,12 +251,10 @@ end
 function on.tasks_created(self, event)
   forget_done(self)
   for _, task in ipairs(event.tasks or {}) do put_task(self, ("%s/%s"):format(event.board, task.id), task) end
-  show_plan(self)
 end
 
 function on.task_updated(self, event)
   put_task(self, ("%s/%s"):format(event.board, event.id), event)
-  show_plan(self)
 end
 
 -- ---- The rest --------------------------------------------------------------------------------
@@ -281,6 +286,7 @@ end
 ---@param event table
 function Updates:event(event)
   local tell = on[event.type]
+  if tell ~= on.tasks_created and tell ~= on.task_updated then show_plan(self) end
   if tell then tell(self, event) end
 end
 
@@ -292,6 +298,7 @@ end
 --- A turn has ended: what is said of its end, and what it has left open is over.
 ---@param event table turn_finished
 function Updates:turn_ends(event)
+  show_plan(self)
   for id in pairs(self.open) do update_call(self, id, { status = "failed", content = calls.text "cancelled" }) end
   for id, op in pairs(self.agents) do
     self.ops[op].over = true

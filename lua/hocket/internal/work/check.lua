@@ -230,7 +230,7 @@ end
 function Checking:before_answer(reply)
   if not is_claimed(self, reply) or make(self, reply) or self.failed.final or is_over(self) then return nil end
   self.rounds = self.rounds + 1
-  return ("Your work is not done: its check failed (%s: %s).\n%s\nMend it, then report again."):format(check.words(self.spec), self.failed.reason, output_of(self))
+  return ("Your work is not done: its check failed: %s (expected: %s).\n%s\nMend it, then report again."):format(self.failed.reason, check.words(self.spec), output_of(self))
 end
 
 --- What failed the last time, in words; nil: it holds. The second value: it could not be made at all.
@@ -257,7 +257,7 @@ end
 ---@return hocket.Error
 function Checking:error(reply)
   local output = self.failed.output and not self.step:is_guarded() and "\n" .. truncate(self.failed.output, SHOWN) or ""
-  return nil, system.error { code = "state", no_retry = true, partial = reply.text, message = ("its check failed (%s: %s)%s"):format(check.words(self.spec), self.failed.reason, output) }
+  return nil, system.error { code = "state", no_retry = true, partial = reply.text, message = ("its check failed: %s (expected: %s)%s"):format(self.failed.reason, check.words(self.spec), output) }
 end
 
 -- The goal of an agent's file was not checked for an answer that a limit has cut: that is no answer, also where it is of the right form.

@@ -150,7 +150,7 @@ end
 function words.show(args)
   local spec, err = day_budget.of(args.project)
   if err then return nil, err end
-  if not spec then return failure("not_found", "project '%s' has no budget (hocket budget list says which have one)", args.project) end
+  if not spec then return failure("not_found", "project '%s' has no budget ('hocket budget list' lists them)", args.project) end
   return answer(args.project, spec)
 end
 
@@ -175,7 +175,7 @@ function words.rm(args)
   if ok then ok, err = tell_changed(args.project, "removed") end
   if ok then return { project = args.project, text = "" } end
   if err.code ~= "not_found" then return nil, err end
-  return failure("not_found", "project '%s' has no budget (hocket budget list says which have one)", args.project)
+  return failure("not_found", "project '%s' has no budget ('hocket budget list' lists them)", args.project)
 end
 
 ---@async

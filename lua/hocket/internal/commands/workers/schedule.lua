@@ -253,7 +253,7 @@ function words.rm(args)
   local ok, err = schedules.remove(args.name)
   if ok then return { name = args.name, text = "" } end
   if err.code ~= "not_found" then return nil, err end
-  return failure("not_found", "there is no schedule '%s' (hocket schedule list says which there are)", args.name)
+  return failure("not_found", "there is no schedule '%s' ('hocket schedule list' lists them)", args.name)
 end
 
 local function set_paused(args, paused)
