@@ -103,7 +103,8 @@ def main(program, arch, version, certificates, out, doc=None, base=None):
     config = layout.put("config.v1+json", json.dumps(configuration(arch, version, layers)).encode())
     manifest = {"schemaVersion": 2, "mediaType": MEDIA + "manifest.v1+json", "config": config, "layers": packed}
     named = layout.put("manifest.v1+json", json.dumps(manifest).encode())
-    named["annotations"] = {"org.opencontainers.image.ref.name": version}
+    tag = version + ("-slim" if base else "")  # podman and docker take the name from the second one
+    named["annotations"] = {"org.opencontainers.image.ref.name": tag, "io.containerd.image.name": "localhost/hocket:" + tag}
     layout.write(out, named)
 
 

@@ -27,6 +27,7 @@ python3 - <<'END' || fail "the image with two layers does not hold together"
 import gzip, hashlib, io, json, tarfile
 def blob(d): return open("slim/blobs/" + d["digest"].replace(":", "/"), "rb").read()
 [named] = json.load(open("slim/index.json"))["manifests"]
+assert named["annotations"]["io.containerd.image.name"] == "localhost/hocket:1.2.3-slim"
 manifest = json.loads(blob(named))
 config = json.loads(blob(manifest["config"]))
 contents = [gzip.decompress(blob(d)) for d in manifest["layers"]]
@@ -44,6 +45,7 @@ python3 - <<'END' || fail "the manifest does not hold together"
 import gzip, hashlib, json
 def blob(d): return open("layout/blobs/" + d["digest"].replace(":", "/"), "rb").read()
 [named] = json.load(open("layout/index.json"))["manifests"]
+assert named["annotations"]["io.containerd.image.name"] == "localhost/hocket:1.2.3"
 manifest = json.loads(blob(named))
 config = json.loads(blob(manifest["config"]))
 for d in [named, manifest["config"], *manifest["layers"]]:
