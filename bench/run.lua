@@ -74,7 +74,7 @@ local variants = {
 
 -- The benchmarks of single modules: programs bench_NAME beside ours, which print tables of their own.
 local function run_modules(o)
-  local out, own = {}, { chunks = true, floor = true, kept = true, measure = true, mock = true, postgres = true, queue = true, transport = true }
+  local out, own = {}, { chunks = true, floor = true, kept = true, measure = true, mock = true, postgres = true, queue = true, rows = true, transport = true }
   for path in read(("ls '%s'/bench/bench_*"):format(o.build)):gmatch "[^\n]+" do
     local name = path:match "bench_([%w_]+)$"
     if name and not own[name] and (not o.only or o.only == name) then
