@@ -20,9 +20,9 @@ name() { git -C "$here" log -1 --format='%h %s' "$1"; }
 
 # Sets $count to the instructions at a commit, and prints its line.
 count() {
-    count=$(lua5.4 "$here/instructions.lua" --at "$1" --only "$row" 2>/dev/null | sed -n "s/^$row \([0-9]*\)$/\1/p")
+    count=$(lua5.4 "$here/instructions.lua" --at "$1" --only "$row" | sed -n "s/^$row \([0-9]*\)$/\1/p")
     [ -n "$count" ] || {
-        echo "bisect: no row '$row' at $(name "$1")" >&2
+        echo "bisect: nothing is measured of '$row' at $(name "$1")" >&2
         exit 1
     }
     [ -n "$first" ] || first=$count

@@ -62,12 +62,13 @@ end
 
 local bed = {} -- tmp, port, build (of the version that is measured)
 
--- Instructions of one process; `o.any_exit`: a status other than 0 is no failure.
+-- Instructions of one process; `o.any_exit`: a status other than 0 is no failure. Nothing is stored where no option names a store:
+-- by the variable, which a program of before there was a store ignores.
 local function count(words, o)
   o = o or {}
   local file = bed.tmp .. "/callgrind"
   os.remove(file)
-  local line = ("cd %s && HOME=%s OPENAI_API_KEY=none OPENAI_BASE_URL=http://127.0.0.1:%d/v1 NO_PROXY=127.0.0.1 "
+  local line = ("cd %s && HOME=%s OPENAI_API_KEY=none OPENAI_BASE_URL=http://127.0.0.1:%d/v1 NO_PROXY=127.0.0.1 HOCKET_STORE=off "
     .. "HOCKET_MODEL=%s valgrind --tool=callgrind --callgrind-out-file=%s --log-file=/dev/null %s <%s >%s 2>&1")
     :format(bed.tmp, bed.tmp, bed.port, o.model or "openai/tools-0", file, words, o.input or "/dev/null", bed.tmp .. "/said")
   if not os.execute(line) and not o.any_exit then
@@ -88,8 +89,8 @@ local function script(name, model, units, o)
   return function()
     return slope(o.few or 2, o.many or 12, units, function(n)
       os.remove(bed.tmp .. "/runs.db")
-      return count(hocket(("run %s/scripts/%s.lua %s -q --store %s"):format(quote(here), name, quote((o.input or "%d"):format(n)),
-        o.store and "runs.db" or "off")), { model = "openai/" .. model })
+      return count(hocket(("run %s/scripts/%s.lua %s -q%s"):format(quote(here), name, quote((o.input or "%d"):format(n)),
+        o.store and " --store runs.db" or "")), { model = "openai/" .. model })
     end)
   end
 end
@@ -100,7 +101,7 @@ end
 
 local function start()
   write(bed.tmp .. "/start.lua", "return 'done'\n")
-  return count(hocket "run start.lua -q --store off")
+  return count(hocket "run start.lua -q")
 end
 
 local AGENT = "---\nname: talker\ndescription: Talks\n---\nYou talk.\n"
@@ -139,7 +140,7 @@ local function mcp(calls)
   local lines = {}
   for i = 1, calls do lines[i] = CALL:format(i) end
   write(bed.tmp .. "/calls", table.concat(lines))
-  return count(hocket(("run -q --store off %s/scripts/mcp_shop.lua"):format(quote(here))), { input = "calls" })
+  return count(hocket(("run -q %s/scripts/mcp_shop.lua"):format(quote(here))), { input = "calls" })
 end
 
 -- ---- rows --------------------------------------------------------------------------------------
@@ -161,6 +162,14 @@ local rows = {
   { "mcp call", function() return slope(20, 420, 1, mcp) end },
   { "reload", function() return count(bed.build .. "/bench/bench_reload 200", { any_exit = true }) end },
 }
+
+-- What the wanted rows run: a commit of before a program was written is measured without that row.
+local function programs(only)
+  local out = "hocket"
+  if not only or only:find "^chunk" then out = out .. " bench_chunks" end
+  if not only or only == "reload" then out = out .. " bench_reload" end
+  return out
+end
 
 local function measure(build, only)
   local seen = {}
@@ -223,9 +232,10 @@ local function main()
   local mock = output(("%s/bench/bench_mock >%s/port & echo $!"):format(quote(head), bed.tmp))
   repeat bed.port = tonumber((output(("head -1 %s/port"):format(bed.tmp)))) until bed.port
   local ok, result = pcall(function()
-    if options["--at"] then return show(measure(beside.build(root, base, "hocket bench_chunks bench_reload"), options["--only"])) end
-    local before = measure(beside.build(root, base, "hocket bench_chunks bench_reload"), options["--only"])
-    local after = measure(head, options["--only"])
+    local only = options["--only"]
+    local before = measure(beside.build(root, base, programs(only)), only)
+    if options["--at"] then return show(before) end
+    local after = measure(head, only)
     print(("instructions of one unit: base %s, head, ratio"):format(output(("git -C %s rev-parse --short %s"):format(quote(root), base))))
     return report(before, after, excused(base))
   end)
