@@ -297,7 +297,7 @@ end
 function ask.plan_of_person(text)
   arguments("ask.plan_of_person", 1, "string", text)
   local run = runs.current() or error("there is no run here: plans belong to a run", 2)
-  local shown = text:gsub("[^\n]+", sanitize.text)
+  local shown = sanitize.lines(text)
   local answer, failed = ask.ask({ shown, "Go ahead? yes, no, or what to change" }, { kind = "approval" })
   if not answer then return nil, failed end
   return note_plan(run, ask.plan_verdict(answer))

@@ -17,6 +17,7 @@
 local account = require "hocket.internal.models.account"
 local agents = require "hocket.agent"
 local all_arguments = require "hocket.internal.base.arguments"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
 local arguments = all_arguments.check
 local broker = require "hocket.broker"
 local edition = require "hocket.internal.base.edition"
@@ -284,10 +285,7 @@ function orchestrate.find(def, name, role)
   local team = agents.team_of(def) or {}
   local found = rawget(team, name)
   if found then return found end
-  local names = {}
-  for known in pairs(team) do names[#names + 1] = known end
-  table.sort(names)
-  local near = suggest(name, names)
+  local near = suggest(name, sorted_keys(team))
   return nil, { code = "agent", message = ("%s: %s: there is no agent '%s'%s"):format(def.file or def.name, role, name,
     near and (": did you mean '%s'?"):format(near) or "") }
 end

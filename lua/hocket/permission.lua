@@ -188,7 +188,7 @@ local function flatten(one, args)
   return list
 end
 
-local READS, RUNS = 1, 4
+local READS, RUNS = labels.effects.read, labels.effects.run
 
 -- Nobody looks at the arguments of most calls.
 local function arguments_for(self, one, args)

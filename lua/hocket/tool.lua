@@ -77,7 +77,7 @@ local fields = {
   steps = "boolean", idempotent = "boolean", reconcile = "function", intent = "function", recall = "function", source = "function",
 }
 
-local bit_of_effect = { read = 1, write = 2, run = 4, send = 8, open = 16, elsewhere = 32, fetch = 64 }
+local bit_of_effect = labels.effects
 
 local function effect_bits(def)
   if not def.effects then return nil end

@@ -18,6 +18,9 @@ local bit_of = { web = 1, outside = 2, server = 4, private = 8 }
 --- What may be anybody's words; what may be a secret and is nothing else.
 labels.STRANGE, labels.PRIVATE = 7, 8
 
+--- The bits of what tools do, as src/core/permission has them.
+labels.effects = { read = 1, write = 2, run = 4, send = 8, open = 16, elsewhere = 32, fetch = 64 }
+
 --- Labels of a conversation that another one starts: it begins with that one's.
 ---@param above? hocket.Labels
 ---@param history? hocket.History One that goes on.

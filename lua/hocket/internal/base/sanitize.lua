@@ -104,6 +104,13 @@ function sanitize.text(text)
   return sanitize.json((text:gsub("%c", function(c) return ("\\u%04x"):format(c:byte()) end)))
 end
 
+--- The same for a text of several lines.
+---@param text string
+---@return string
+function sanitize.lines(text)
+  return (text:gsub("[^\n]+", sanitize.text))
+end
+
 -- What nobody sees, or what turns the rest: C1 controls, marks of direction, letters of no width, tags.
 local bare = { "[%z\1-\8\11-\31\127]", "\194[\128-\159]", "\u{061C}", "\226\128[\139-\143\168-\174]", "\226\129[\160-\175]", "\u{FEFF}", "\243\160[\128-\191][\128-\191]" }
 

@@ -11,12 +11,12 @@ local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local json = require "hocket.json"
 local runs = require "hocket.internal.run.run"
+local truncate = require "hocket.internal.base.truncate"
 
 -- ---- For people -------------------------------------------------------------------------------------
 
 local function one_line(text, max)
-  text = text:gsub("%s+", " ")
-  return #text > max and text:sub(1, (utf8.offset(text, 0, max) or max) - 1) .. "…" or text
+  return truncate(text:gsub("%s+", " "), max, "…")
 end
 
 local telling = { "message", "content", "text", "tool", "question", "model", "agent" }

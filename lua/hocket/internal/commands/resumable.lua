@@ -1,11 +1,10 @@
 --- The operation `resumable`: runs of the store that can be gone on with, and where: what `hocket resume` and `hocket chat --continue`
 --- have to know before they begin.
+local ended = require "hocket.internal.run.ended"
 local json = require "hocket.json"
 local proof = require "hocket.internal.run.proof"
 local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
-
-local OPEN = { "running", "waiting", "parked" }
 
 local function options_of(run)
   local options = run.options and json.decode(run.options)
@@ -30,7 +29,7 @@ end
 local function open_ones(conversation)
   local list, held, before = {}, {}, nil
   repeat
-    local page, more = store.runs { states = OPEN, before = before }
+    local page, more = store.runs { states = ended.open, before = before }
     if not page then return nil, more end
     for _, run in ipairs(page) do
       local one = told(run)

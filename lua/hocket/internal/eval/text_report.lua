@@ -7,7 +7,7 @@ local text_report = {}
 local NAME, SHOWN = 44, 3
 
 local function visible(text)
-  return (text:gsub("[^\n]+", sanitize.text):gsub("%s+", " "))
+  return (sanitize.lines(text):gsub("%s+", " "))
 end
 
 local function width(text)

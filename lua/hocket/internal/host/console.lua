@@ -13,6 +13,7 @@ local steering = require "hocket.internal.base.lazy" "hocket.internal.run.steeri
 local suggest = require "hocket.internal.base.suggest"
 local failed = require("hocket.internal.core.system").error
 local failure = require("hocket.internal.core.system").failure
+local truncate = require "hocket.internal.base.truncate"
 
 local console = {}
 
@@ -38,8 +39,7 @@ local function table_text(rows)
 end
 
 local function one_line(text, max)
-  text = text:gsub("%s+", " ")
-  return #text > max and text:sub(1, (utf8.offset(text, 0, max) or max) - 1) .. "…" or text
+  return truncate(text:gsub("%s+", " "), max, "…")
 end
 
 -- ---- Looking ------------------------------------------------------------------------------------------

@@ -9,6 +9,9 @@ message.codes = {
   header_mismatch = -32020, missing_capability = -32021, unsupported_version = -32022,
 }
 
+--- What the names of MCP's own members of `_meta` begin with.
+message.META = "io.modelcontextprotocol/"
+
 ---@class hocket.McpMessage
 ---@field kind "request"|"notification"|"response"|"error"
 ---@field id? integer|string

@@ -46,7 +46,7 @@ end
 local function is_allowed(entry, system, text)
   local shown = (system and system .. "\n\n" or "") .. text
   if #shown > MAX_SHOWN then return false end
-  local answer = ask.ask({ ("%s wants the model to answer this, at your cost:"):format(entry.name), (shown:gsub("[^\n]+", sanitize.text)), "Let it? yes or no" }, { kind = "approval" })
+  local answer = ask.ask({ ("%s wants the model to answer this, at your cost:"):format(entry.name), sanitize.lines(shown), "Let it? yes or no" }, { kind = "approval" })
   return answer ~= nil and ask.verdict(answer) == "yes"
 end
 

@@ -23,7 +23,7 @@ local server = {}
 --- Requests of one connection that are under way; messages of one batch.
 local MAX_OPEN, MAX_BATCH = 1000, 100
 
-local META = "io.modelcontextprotocol/"
+local META = message.META
 
 ---@class hocket.McpSink
 ---@field send fun(self, text: string, droppable?: boolean) What belongs to a request, before its end.

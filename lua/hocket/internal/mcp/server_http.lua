@@ -21,7 +21,7 @@ local PATIENCE, ALIVE = 5, 15
 --- Sessions of clients of before, and seconds that one is kept without a message.
 local MAX_SESSIONS, SESSION = 1000, 3600
 
-local META = "io.modelcontextprotocol/"
+local META = message.META
 
 ---@class hocket.McpHttp
 local Http = {}

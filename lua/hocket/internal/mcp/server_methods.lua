@@ -12,7 +12,7 @@ local methods = {}
 --- Entries of one page; milliseconds that a client may keep a list; values of a completion; addresses that one subscribes to.
 local PAGE, KEEP, MAX_VALUES, MAX_URIS = 1000, 5000, 100, 1000
 
-local META = "io.modelcontextprotocol/"
+local META = message.META
 
 local function wrong(code, text, data)
   return nil, { code = code, message = text, data = data }

@@ -3,6 +3,7 @@
 local fs = require "hocket.internal.core.fs"
 local limits = require "hocket.internal.models.limits"
 local account = require "hocket.internal.models.account"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
 local suggest = require "hocket.internal.base.suggest"
 local system = require "hocket.internal.core.system"
 local yaml = require "hocket.yaml"
@@ -96,20 +97,13 @@ end
 ---@return table
 function policy_file.json_schema() return form_of(keys) end
 
-local function names_of(known)
-  local list = {}
-  for name in pairs(known) do list[#list + 1] = name end
-  table.sort(list)
-  return list
-end
-
 -- Reads the keys of a group into a policy; `line(name)` is where one stands.
 local function read_all(known, values, line, file, into)
   for name, value in pairs(values) do
     local key = known[name]
     if not key then
-      local near = suggest(tostring(name), names_of(known))
-      return nil, ("%s:%d: unknown key '%s'%s (there are: %s)"):format(file, line(name), tostring(name), near and (": did you mean '%s'?"):format(near) or "", table.concat(names_of(known), ", "))
+      local near = suggest(tostring(name), sorted_keys(known))
+      return nil, ("%s:%d: unknown key '%s'%s (there are: %s)"):format(file, line(name), tostring(name), near and (": did you mean '%s'?"):format(near) or "", table.concat(sorted_keys(known), ", "))
     end
     local read = key[2](value)
     if read == nil then return nil, ("%s:%d: '%s' has to be %s"):format(file, line(name), name, key[1]) end
@@ -203,7 +197,7 @@ local joins = {
 
 --- The keys of a policy, sorted.
 ---@return string[]
-function policy_file.names() return names_of(joins) end
+function policy_file.names() return sorted_keys(joins) end
 
 --- What both allow.
 ---@param a? hocket.MachinePolicy

@@ -8,6 +8,7 @@ local labels = require "hocket.internal.base.labels"
 local media = require "hocket.internal.base.lazy" "hocket.internal.base.media"
 local scope = require "hocket.internal.session.scope"
 local tool = require "hocket.tool"
+local tool_calls = require "hocket.internal.session.tool_calls"
 local tool_effect = require "hocket.internal.base.lazy" "hocket.internal.session.tool_effect"
 local failed = require("hocket.internal.core.system").error
 
@@ -106,16 +107,10 @@ local function fitting(one, args)
   return ok and value or nil, why
 end
 
-local function to_text(value)
-  if type(value) == "string" then return value end
-  if type(value) == "table" then return json.encode(value) end
-  return tostring(value)
-end
-
 local function outcome(ok, value, err)
   if not ok then return nil, "the tool failed: " .. (type(value) == "table" and value.message or tostring(value)) end
   if type(value) == "table" and media.is_in(value) then return nil, "its result is no text, and cannot be given to another machine" end
-  if value ~= nil then return to_text(value) end
+  if value ~= nil then return tool_calls.text_of(value) end
   if err == nil then return "done" end
   return nil, type(err) == "table" and (err.message or err.code) or tostring(err)
 end

@@ -5,6 +5,8 @@ local ended = {}
 
 --- The states of a run that has ended.
 ended.states = { done = true, failed = true, cancelled = true }
+--- The states of one that has begun and has not ended.
+ended.open = { "running", "waiting", "parked" }
 
 --- The result of a run of a pool, as whoever has ended it kept it: a file "=result FENCE" of the run's own generation. Who slept past
 --- its lease keeps one, too, before it hears that it has lost the run: the one whose claim came last has ended it.

@@ -6,9 +6,7 @@ local sanitize = require "hocket.internal.base.sanitize"
 
 local acp_questions = {}
 
-local function visible(text)
-  return (text:gsub("[^\n]+", sanitize.text))
-end
+local visible = sanitize.lines
 
 -- Puts it in a fiber that ends when nobody wants to know any more.
 local function with_asker(self, id, fn)

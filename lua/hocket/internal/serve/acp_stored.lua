@@ -1,4 +1,5 @@
 --- Conversations of the store, as an editor lists them (Agent Client Protocol): the ones that were left, and can be gone on with.
+local ended = require "hocket.internal.run.ended"
 local fs = require "hocket.internal.core.fs"
 local json = require "hocket.json"
 local proof = require "hocket.internal.run.proof"
@@ -7,7 +8,6 @@ local truncate = require "hocket.internal.base.truncate"
 
 local acp_stored = {}
 
-local OPEN = { "running", "waiting", "parked" }
 --- Sessions of one page; runs that are checked for it; records that are checked for a title.
 local PAGE, LOOKED_AT, FIRST = 50, 1000, 20
 
@@ -62,7 +62,7 @@ end
 ---@return string? cursor nil: there are no more.
 function acp_stored.list(cwd, cursor)
   local list = json.array {}
-  local page, more = store.runs { states = OPEN, before = cursor, limit = LOOKED_AT }
+  local page, more = store.runs { states = ended.open, before = cursor, limit = LOOKED_AT }
   for _, row in ipairs(page or {}) do
     local one = described(row)
     if one and (cwd == nil or one.cwd == cwd) then list[#list + 1] = shown(one) end

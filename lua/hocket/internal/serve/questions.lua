@@ -5,9 +5,7 @@ local sanitize = require "hocket.internal.base.sanitize"
 local questions = {}
 
 -- A model's words, line by line: nothing in them is invisible, or changes how the rest looks.
-local function visible(text)
-  return (text:gsub("[^\n]+", sanitize.text))
-end
+local visible = sanitize.lines
 
 local function shown(event)
   return visible(table.concat(event.questions or {}, "\n"))

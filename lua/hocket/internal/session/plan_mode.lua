@@ -7,11 +7,12 @@
 ---
 --- The permission check asks here for every call (hocket.permission), so that no tool and no agent gets around it.
 local ask = require "hocket.ask"
+local labels = require "hocket.internal.base.labels"
 local tool = require "hocket.tool"
 
 local plan_mode = {}
 
-local READS = 1 | 64
+local READS = labels.effects.read | labels.effects.fetch
 
 -- Tools that only read although they declare no effect: what they show comes with hocket or with the project.
 local shows = { read_skill = true, search_tools = true }

@@ -93,7 +93,10 @@ function tool_calls.prepare(self, call, i)
   return one, args
 end
 
-local function to_text(value)
+--- What a tool returned, as a model reads it.
+---@param value any
+---@return string
+function tool_calls.text_of(value)
   if type(value) == "string" then return value end
   if type(value) == "table" then return json.encode(value) end
   return tostring(value)
@@ -119,7 +122,7 @@ local function outcome(value, err)
     if not text then error(list, 0) end
     return text, false, list
   end
-  if value ~= nil then return to_text(value), false end
+  if value ~= nil then return tool_calls.text_of(value), false end
   if err == nil then return "done", false end
   return "error: " .. message_of(err), true
 end

@@ -3,6 +3,7 @@
 --- orchestrate's.
 local core = require "hocket.internal.core.llm"
 local agents = require "hocket.agent"
+local labels = require "hocket.internal.base.labels"
 local scope = require "hocket.internal.session.scope"
 local edition = require "hocket.internal.base.edition"
 local known_server = require "hocket.internal.base.lazy" "hocket.internal.models.known_server"
@@ -401,7 +402,6 @@ local function specify(step, mine, on_delta, env, entry, extra, emit)
 end
 
 -- Getting something from elsewhere.
-local FETCHES = 64
 
 -- The ones that get something and do nothing.
 local gets = { web_search = true, web_fetch = true, file_search = true }
@@ -412,7 +412,7 @@ local function server_tools_of(step, permissions)
   for _, one in ipairs(step.def.server_tools) do
     local ok, reason = not step.allowed or step.allowed[one.name] or false, "it was not granted by the caller"
     if ok and step.only_reads and not gets[one.name] then ok, reason = false, "an agent that plans only reads" end
-    if ok then ok, reason = permissions:may_go_on({ name = one.name, effect_bits = FETCHES }, nothing, true) end
+    if ok then ok, reason = permissions:may_go_on({ name = one.name, effect_bits = labels.effects.fetch }, nothing, true) end
     if ok then list[#list + 1] = one else step:emit("tool_denied", { tool = one.name, reason = reason }) end
   end
   return #list > 0 and list or false

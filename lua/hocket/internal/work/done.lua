@@ -1,10 +1,12 @@
 --- What an agent's conversation has done so far: the calls of tools that may have changed something, for whoever goes on in its place. What only
 --- reads, and what only moves a pattern along, is left out.
+local labels = require "hocket.internal.base.labels"
+
 local done = {}
 
 --- Calls that are listed, the last ones; bytes of arguments and of a result.
 local MOST, ARGUMENTS, RESULT = 40, 300, 200
-local READS, FETCHES = 1, 64
+local READS, FETCHES = labels.effects.read, labels.effects.fetch
 
 -- Tools that let others work, whose calls may have changed anything.
 local lets_work = { delegate = true, delegate_to_agent = true, submit_task = true, ask_again = true }

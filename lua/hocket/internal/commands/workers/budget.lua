@@ -1,5 +1,6 @@
 --- `hocket budget`: what projects may use in a day, and what is left of it. It stands in the store, for all who work on it.
 local day_budget = require "hocket.internal.models.day_budget"
+local ended = require "hocket.internal.run.ended"
 local json = require "hocket.json"
 local plain_name = require "hocket.internal.base.plain_name"
 local origin = require "hocket.internal.run.origin"
@@ -9,7 +10,6 @@ local timezone = require "hocket.internal.base.timezone"
 local failure = system.failure
 
 --- Runs that may wait for it: the ones that are queued look by themselves when they go on.
-local OPEN = { "running", "waiting", "parked" }
 
 local words = {}
 
@@ -92,7 +92,7 @@ end
 local function tell_all(project)
   local before, page, more
   repeat
-    page, more = store.runs { project = project, states = OPEN, before = before }
+    page, more = store.runs { project = project, states = ended.open, before = before }
     if not page then return nil, more end
     for _, row in ipairs(page) do
       local ok, err = tell(row)
