@@ -115,3 +115,11 @@ void cli_buf_key(struct cli_buf *b, const char *name)
     cli_buf_json(b, name, strlen(name));
     cli_buf_adds(b, ":");
 }
+
+void cli_buf_member(struct cli_buf *b, const char *name, const char *text)
+{
+    if (!text)
+        return;
+    cli_buf_key(b, name);
+    cli_buf_json(b, text, strlen(text));
+}

@@ -27,3 +27,5 @@ void cli_buf_json(struct cli_buf *b, const char *p, size_t n);
 
 /* `"name":` with a comma in front unless it is the first member. */
 void cli_buf_key(struct cli_buf *b, const char *name);
+/* A member whose value is a text; NULL: it has none. */
+void cli_buf_member(struct cli_buf *b, const char *name, const char *text);

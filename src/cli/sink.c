@@ -4,6 +4,7 @@
 #include "cli/sink.h"
 
 #include "cli/out.h"
+#include "cli/signals.h"
 #include "cli/text.h"
 
 #include <errno.h>
@@ -18,8 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define QUEUE_MAX ((size_t) 64 << 20)
-#define TICK_MS   50
+#define CLOSE_SECONDS 5.0 /* how long the end of a command waits for the file */
+#define QUEUE_MAX     ((size_t) 64 << 20)
+#define TICK_MS       50
 
 struct cli_sink {
     pthread_t thread;
@@ -333,4 +335,23 @@ void cli_sink_end(
     }
     pthread_join(s->thread, NULL);
     free_sink(s);
+}
+
+static bool is_signalled(void)
+{
+    return cli_signal_taken() != 0;
+}
+
+void cli_sink_close(struct cli_sink *s, bool leaving, struct cli_screen *screen)
+{
+    struct cli_buf problem = { 0 }, line = { 0 };
+    if (!s)
+        return;
+    cli_sink_end(s, CLOSE_SECONDS, leaving ? NULL : is_signalled, &problem);
+    if (problem.n > 0) {
+        cli_buf_addf(&line, "warning: %s", problem.p);
+        cli_screen_say(screen, CLI_WARN, line.p);
+    }
+    cli_buf_free(&problem);
+    cli_buf_free(&line);
 }

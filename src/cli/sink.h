@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cli/buf.h"
+#include "cli/screen.h"
 
 struct cli_sink;
 
@@ -28,3 +28,5 @@ void cli_sink_add(struct cli_sink *s, const char *json, size_t n, bool last);
  * sentence to `problem` when events were lost. Frees the sink. */
 void cli_sink_end(
     struct cli_sink *s, double seconds, bool (*give_up)(void), struct cli_buf *problem);
+/* The same with a few seconds, which a signal cuts short unless its command is `leaving` already, and the sentence as a warning. NULL is fine. */
+void cli_sink_close(struct cli_sink *s, bool leaving, struct cli_screen *screen);

@@ -29,12 +29,6 @@ bool cli_telemetry_wanted(void)
     return false;
 }
 
-static void add(struct cli_buf *out, const char *name, const char *value)
-{
-    cli_buf_key(out, name);
-    cli_buf_json(out, value, strlen(value));
-}
-
 void cli_telemetry_trace(struct cli_buf *out)
 {
     const char *parent = variable("TRACEPARENT"), *state = variable("TRACESTATE");
@@ -42,8 +36,8 @@ void cli_telemetry_trace(struct cli_buf *out)
         return;
     cli_buf_key(out, "trace");
     cli_buf_adds(out, "{");
-    add(out, "parent", parent);
+    cli_buf_member(out, "parent", parent);
     if (state && cli_text_is_utf8(state, strlen(state)))
-        add(out, "state", state);
+        cli_buf_member(out, "state", state);
     cli_buf_adds(out, "}");
 }

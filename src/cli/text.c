@@ -307,6 +307,13 @@ void cli_text_ascii(struct cli_buf *out, const char *p, size_t n)
     }
 }
 
+bool cli_is_one_of(const char *word, const char *const *list)
+{
+    while (*list && strcmp(*list, word) != 0)
+        list++;
+    return *list != NULL;
+}
+
 bool cli_text_ends(const char *text, const char *tail)
 {
     size_t n = strlen(text), m = strlen(tail);

@@ -28,6 +28,8 @@ bool cli_text_shows_unicode(void);
 /* Appends text with the signs of our own words (dashes, quotes, arrows, ellipses) as ASCII. Letters stay as they are. */
 void cli_text_ascii(struct cli_buf *out, const char *p, size_t n);
 
+/* A list ends with a NULL. */
+bool cli_is_one_of(const char *word, const char *const *list);
 bool cli_text_ends(const char *text, const char *tail);
 
 /* Columns that a shown text takes. */

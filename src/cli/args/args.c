@@ -56,6 +56,15 @@ bool cli_is_origin(const char *text)
     return scheme > 0 && text[scheme] && !strpbrk(text + scheme, "/?#@ \t\r\n\"");
 }
 
+int cli_read_address(const char **to, const char *command, const char *name, const char *value)
+{
+    if (!cli_is_origin(value))
+        return cli_wrong_value(
+            command, name, value, "an address, as in https://agents.example.org");
+    *to = value;
+    return 0;
+}
+
 bool cli_parse_int(const char *text, int64_t low, int64_t high, int64_t *out)
 {
     char *end;

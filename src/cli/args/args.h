@@ -134,6 +134,8 @@ void cli_add_words(struct cli_buf *list, const struct cli_args *args);
 bool cli_parse_int(const char *text, int64_t low, int64_t high, int64_t *out);
 /* Whether a text is an address of the web without a path, as in "https://chat.example.org". */
 bool cli_is_origin(const char *text);
+/* Reads such an address as the value of an option. */
+int cli_read_address(const char **to, const char *command, const char *name, const char *value);
 bool cli_parse_seconds(const char *text, double *out); /* not negative, finite */
 
 /* ---- Help ---------------------------------------------------------------- */

@@ -126,22 +126,14 @@ int cli_help(const struct cli_command *const *commands)
 
 /* ---- As JSON ------------------------------------------------------------- */
 
-static void add_member(struct cli_buf *b, const char *name, const char *text)
-{
-    if (!text)
-        return;
-    cli_buf_key(b, name);
-    cli_buf_json(b, text, strlen(text));
-}
-
 static void add_option_json(struct cli_buf *b, const struct cli_option *o)
 {
     char letter[2] = { o->letter, 0 };
     cli_buf_adds(b, "{");
-    add_member(b, "name", o->name);
-    add_member(b, "letter", o->letter ? letter : NULL);
-    add_member(b, "value", o->value);
-    add_member(b, "help", o->help);
+    cli_buf_member(b, "name", o->name);
+    cli_buf_member(b, "letter", o->letter ? letter : NULL);
+    cli_buf_member(b, "value", o->value);
+    cli_buf_member(b, "help", o->help);
     cli_buf_adds(b, "}");
 }
 
@@ -151,12 +143,12 @@ static void add_command_json(struct cli_buf *b, const struct cli_command *c)
     if (c->more_help)
         c->more_help(&more);
     cli_buf_adds(b, "{");
-    add_member(b, "name", c->name);
-    add_member(b, "usage", c->usage);
-    add_member(b, "summary", c->summary);
-    add_member(b, "about", c->about);
-    add_member(b, "examples", c->examples);
-    add_member(b, "more", more.p);
+    cli_buf_member(b, "name", c->name);
+    cli_buf_member(b, "usage", c->usage);
+    cli_buf_member(b, "summary", c->summary);
+    cli_buf_member(b, "about", c->about);
+    cli_buf_member(b, "examples", c->examples);
+    cli_buf_member(b, "more", more.p);
     cli_buf_free(&more);
     cli_buf_addf(b, ",\"exit_codes\":%s,\"options\":[", c->exit_codes ? "true" : "false");
     for (const struct cli_option *o = NULL; (o = cli_next_option(c, o));) {
@@ -172,10 +164,10 @@ int cli_help_json(const struct cli_command *const *commands)
     struct cli_buf b = { 0 }, codes = { 0 };
     cli_exit_explain(&codes);
     cli_buf_adds(&b, "{");
-    add_member(&b, "version", hocket_version());
-    add_member(&b, "about", about);
-    add_member(&b, "examples", begin);
-    add_member(&b, "exit_codes", codes.p);
+    cli_buf_member(&b, "version", hocket_version());
+    cli_buf_member(&b, "about", about);
+    cli_buf_member(&b, "examples", begin);
+    cli_buf_member(&b, "exit_codes", codes.p);
     cli_buf_free(&codes);
     cli_buf_key(&b, "commands");
     for (const struct cli_command *const *c = commands; *c; c++) {

@@ -18,6 +18,7 @@
 #include "cli/host/host.h"
 #include "cli/out.h"
 #include "cli/progress.h"
+#include "cli/screen.h"
 #include "cli/signals.h"
 #include "cli/text.h"
 
@@ -62,13 +63,6 @@ static const struct cli_option options[] = {
         "not stored") },
     { 0 },
 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double) t.tv_sec + (double) t.tv_nsec / 1e9;
-}
 
 /* ---- Showing --------------------------------------------------------------- */
 
@@ -180,20 +174,20 @@ static void answer_run(struct attach *a, const char *what, const char *text, siz
  * In a pipe there is no limit: the next command may build on this one. */
 static void wait_answers(struct attach *a, double ms)
 {
-    double until = now() + ms / 1000;
-    while (go_on(a) && a->answered < a->asked && (ms < 0 || now() < until))
-        hocket_wait(a->host, ms < 0 ? -1 : 1 + (int) ((until - now()) * 1000));
+    double until = cli_now() + ms / 1000;
+    while (go_on(a) && a->answered < a->asked && (ms < 0 || cli_now() < until))
+        hocket_wait(a->host, ms < 0 ? -1 : 1 + (int) ((until - cli_now()) * 1000));
 }
 
 /* How the other side would complete the line. An empty text stands for the end, and so begins with a space. */
 static void complete(void *ud, const char *line, size_t n, struct cli_buf *words, size_t *from)
 {
     struct attach *a = ud;
-    double until = now() + COMPLETION_MS / 1000.0;
+    double until = cli_now() + COMPLETION_MS / 1000.0;
     hocket_json_free(a->completion);
     a->completion = NULL;
     answer_run(a, "complete", n > 0 ? line : " ", n > 0 ? n : 1);
-    while (go_on(a) && !a->completion && now() < until)
+    while (go_on(a) && !a->completion && cli_now() < until)
         hocket_wait(a->host, 50);
     const hocket_json *list = hocket_json_get(a->completion, "words");
     int64_t stay = hocket_json_int(hocket_json_get(a->completion, "from"), 0);

@@ -22,8 +22,6 @@
 #include "cli/store.h"
 #include "cli/text.h"
 
-#define SINK_SECONDS 5.0
-
 /* ---- Events -------------------------------------------------------------- */
 
 static void on_event(hocket_host *host, uint64_t run, const struct hocket_event *e, void *ud)
@@ -276,25 +274,6 @@ static int open_sink(struct cli_chat *c)
         "chat", "cannot write events to '%s': %s", c->args.events, cli_sink_error(error));
 }
 
-static bool give_up(void)
-{
-    return cli_signal_taken() != 0;
-}
-
-static void close_sink(struct cli_chat *c)
-{
-    struct cli_buf problem = { 0 }, line = { 0 };
-    if (!c->sink)
-        return;
-    cli_sink_end(c->sink, SINK_SECONDS, c->leaving ? NULL : give_up, &problem);
-    if (problem.n > 0) {
-        cli_buf_addf(&line, "warning: %s", problem.p);
-        cli_screen_say(&c->screen, CLI_WARN, line.p);
-    }
-    cli_buf_free(&problem);
-    cli_buf_free(&line);
-}
-
 /* Prints how to continue it. Returns its status: it waits for an answer in the middle of a turn, or was left. */
 static int say_kept(struct cli_chat *c)
 {
@@ -327,7 +306,7 @@ static int finish(struct cli_chat *c)
         cli_screen_say(&c->screen, CLI_BAD, line.p);
     }
     cli_buf_free(&line);
-    close_sink(c);
+    cli_sink_close(c->sink, c->leaving, &c->screen);
     cli_signals_end();
     cli_host_close(c->host);
     if (status == HOCKET_ECANCELLED)
@@ -348,13 +327,13 @@ static int chat(struct cli_chat *c)
         store.store = NULL;
     c->host = rc == CLI_GO_ON ? cli_host_open_store(&c->screen, &store, &rc) : NULL;
     if (!c->host) {
-        close_sink(c);
+        cli_sink_close(c->sink, c->leaving, &c->screen);
         return rc;
     }
     rc = cli_host_offer(c->host, "chat", c->args.offer);
     if (rc != CLI_EXIT_DONE) {
         cli_host_close(c->host);
-        close_sink(c);
+        cli_sink_close(c->sink, c->leaving, &c->screen);
         return rc;
     }
     c->args.on_terminal = c->terminal = isatty(STDIN_FILENO) && isatty(STDERR_FILENO);

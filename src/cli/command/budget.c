@@ -71,10 +71,10 @@ static int add_args(const struct budget *b, const struct cli_args *args, struct 
         return cli_usage("budget", "%s takes no options but --json and --store", word);
     struct cli_buf none = { 0 };
     cli_buf_adds(out, "{");
-    cli_stored_arg(out, "word", word);
+    cli_buf_member(out, "word", word);
     if (i != 3)
-        cli_stored_arg(out, "project", args->words[1]);
-    cli_stored_arg(out, "tz", b->tz);
+        cli_buf_member(out, "project", args->words[1]);
+    cli_buf_member(out, "tz", b->tz);
     add_limit(out, "cost", b->cost, &none);
     add_limit(out, "tokens", b->tokens, &none);
     add_limit(out, "calls", b->calls, &none);

@@ -38,6 +38,3 @@ void cli_stored_print(const struct cli_result *result, bool json);
  * and prints the result. Frees the arguments. Returns the exit code. */
 int cli_stored_answer(
     const char *name, struct cli_buf *args_json, const char *store, bool makes, bool json);
-
-/* Appends `"name":"text"`, with a comma where it is not the first; nothing for NULL. */
-void cli_stored_arg(struct cli_buf *args, const char *name, const char *text);

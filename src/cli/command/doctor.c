@@ -36,10 +36,10 @@ static void add_args(const struct doctor *d, const struct hocket_options *o, boo
     struct cli_buf shown = { 0 };
     cli_buf_addf(
         out, "{\"fix\":%s,\"kept\":%s", d->fix ? "true" : "false", kept ? "true" : "false");
-    cli_stored_arg(out, "wrong", wrong);
+    cli_buf_member(out, "wrong", wrong);
     if (o->store && cli_text_is_utf8(o->store, strlen(o->store))) {
         cli_store_show(&shown, o->store);
-        cli_stored_arg(out, "store", cli_buf_text(&shown));
+        cli_buf_member(out, "store", cli_buf_text(&shown));
     }
     cli_buf_adds(out, "}");
     cli_buf_free(&shown);

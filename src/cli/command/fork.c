@@ -44,9 +44,9 @@ static int make(const struct fork *f, const char *id)
     struct cli_buf args = { 0 };
     struct cli_result result;
     cli_buf_adds(&args, "{");
-    cli_stored_arg(&args, "id", id);
-    cli_stored_arg(&args, "input", f->input);
-    cli_stored_arg(&args, "model", f->model);
+    cli_buf_member(&args, "id", id);
+    cli_buf_member(&args, "input", f->input);
+    cli_buf_member(&args, "model", f->model);
     if (f->at > 0)
         cli_buf_addf(&args, ",\"at\":%lld", (long long) f->at);
     if (f->latest)

@@ -32,7 +32,7 @@ int cli_simple_main(const struct cli_command *self, int argc, char **argv, int m
 static void add_path(const struct cli_args *args, struct cli_buf *out)
 {
     if (args->count == 1)
-        cli_stored_arg(out, "path", args->words[0]);
+        cli_buf_member(out, "path", args->words[0]);
 }
 
 static int main_agents(const struct cli_command *self, int argc, char **argv)
@@ -83,7 +83,7 @@ static void add_provider(const struct cli_args *args, struct cli_buf *out)
     const struct cli_simple *simple = args->ud;
     cli_buf_addf(out, "\"trust\":%s", simple->trust ? "true" : "false");
     if (args->count == 1)
-        cli_stored_arg(out, "provider", args->words[0]);
+        cli_buf_member(out, "provider", args->words[0]);
 }
 
 static int main_models(const struct cli_command *self, int argc, char **argv)

@@ -62,7 +62,7 @@ static void add_text(struct cli_buf *out, char **list, int count)
     struct cli_buf text = { 0 };
     for (int i = 0; i < count; i++)
         cli_buf_addf(&text, "%s%s", i > 0 ? " " : "", list[i]);
-    cli_stored_arg(out, "text", cli_buf_text(&text));
+    cli_buf_member(out, "text", cli_buf_text(&text));
     cli_buf_free(&text);
 }
 
@@ -72,9 +72,9 @@ static void add_args(const struct memory *m, const struct word *w, const char *n
 {
     int ids = w->ids < 0 ? count : w->ids < count ? w->ids : count;
     cli_buf_adds(out, "{");
-    cli_stored_arg(out, "word", w->name);
-    cli_stored_arg(out, "name", name);
-    cli_stored_arg(out, "folder", m->folder);
+    cli_buf_member(out, "word", w->name);
+    cli_buf_member(out, "name", name);
+    cli_buf_member(out, "folder", m->folder);
     add_ids(out, rest, ids);
     if (w->text)
         add_text(out, rest + ids, count - ids);

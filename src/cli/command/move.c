@@ -35,11 +35,11 @@ static int export_to(const struct move *m, const char *id, const char *file)
     struct cli_buf args = { 0 };
     struct cli_result result;
     cli_buf_adds(&args, "{");
-    cli_stored_arg(&args, "id", id);
+    cli_buf_member(&args, "id", id);
     if (strcmp(file, "-") == 0)
         cli_buf_addf(&args, ",\"fd\":%d", STDOUT_FILENO);
     else
-        cli_stored_arg(&args, "file", file);
+        cli_buf_member(&args, "file", file);
     cli_buf_adds(&args, "}");
     int rc = cli_stored_call("export", "export", args.p, m->store, &result);
     cli_buf_free(&args);
@@ -124,7 +124,7 @@ static int import_from(const struct move *m, const char *file)
     struct cli_buf args = { 0 };
     struct cli_result result;
     cli_buf_adds(&args, "{");
-    cli_stored_arg(&args, "file", file);
+    cli_buf_member(&args, "file", file);
     cli_buf_addf(&args, ",\"new\":%s}", m->new ? "true" : "false");
     int rc = cli_stored_call_new("import", "import", args.p, m->store, &result);
     cli_buf_free(&args);

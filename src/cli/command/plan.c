@@ -31,8 +31,8 @@ static int main_plan(const struct cli_command *self, int argc, char **argv)
     if (args.count == 0 && (p.yaml || p.save))
         return cli_usage("plan", "--yaml and --save are about the plan of a run: name one");
     cli_buf_adds(&json, "{");
-    cli_stored_arg(&json, "id", args.count > 0 ? args.words[0] : NULL);
-    cli_stored_arg(&json, "save", p.save);
+    cli_buf_member(&json, "id", args.count > 0 ? args.words[0] : NULL);
+    cli_buf_member(&json, "save", p.save);
     if (p.yaml)
         cli_buf_adds(&json, ",\"yaml\":true");
     cli_buf_adds(&json, "}");

@@ -10,6 +10,7 @@
 #include "cli/exit.h"
 #include "cli/out.h"
 #include "cli/paper.h"
+#include "cli/progress.h"
 #include "cli/store.h"
 #include "cli/story/story.h"
 #include "cli/text.h"
@@ -57,11 +58,6 @@ static const struct cli_option options[] = {
 
 /* ---- A row --------------------------------------------------------------------------------------- */
 
-static const char *text(const hocket_json *run, const char *name)
-{
-    return hocket_json_text(hocket_json_get(run, name), "", NULL);
-}
-
 static size_t common(const char *a, const char *b)
 {
     size_t n = 0;
@@ -74,8 +70,8 @@ static size_t common(const char *a, const char *b)
 static size_t id_length(const hocket_json *before, const hocket_json *run)
 {
     const hocket_json *after = hocket_json_next(run);
-    size_t n = SHORT - 1, a = before ? common(text(before, "id"), text(run, "id")) : 0,
-           b = after ? common(text(after, "id"), text(run, "id")) : 0;
+    size_t n = SHORT - 1, a = before ? common(cli_member(before, "id"), cli_member(run, "id")) : 0,
+           b = after ? common(cli_member(after, "id"), cli_member(run, "id")) : 0;
     n = a > n ? a : n;
     return (b > n ? b : n) + 1;
 }
@@ -104,7 +100,7 @@ static void add_cost(struct cli_paper *p, const hocket_json *run)
 
 static void add_budget(struct cli_paper *p, const hocket_json *open)
 {
-    const char *project = text(open, "project"), *until = text(open, "until");
+    const char *project = cli_member(open, "project"), *until = cli_member(open, "until");
     cli_paper_add(p, CLI_WARN, "(the budget of ");
     cli_paper_shown(p, CLI_WARN, project, strlen(project), 64);
     cli_paper_add(p, CLI_WARN, " is used up until ");
@@ -116,7 +112,7 @@ static void add_budget(struct cli_paper *p, const hocket_json *open)
 static void add_open(struct cli_paper *p, const hocket_json *run)
 {
     const hocket_json *one = hocket_json_first(hocket_json_get(run, "waiting_for"));
-    while (one && strcmp(text(one, "kind"), "budget") != 0)
+    while (one && strcmp(cli_member(one, "kind"), "budget") != 0)
         one = hocket_json_next(one);
     if (one)
         add_budget(p, one);
@@ -125,11 +121,11 @@ static void add_open(struct cli_paper *p, const hocket_json *run)
 /* What one waits for that nobody does: workers of its pool, a time, or another worker than had it. */
 static void add_wait(struct cli_paper *p, const hocket_json *run)
 {
-    const char *pool = text(run, "pool"), *why = text(run, "put_off");
+    const char *pool = cli_member(run, "pool"), *why = cli_member(run, "put_off");
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     double due = hocket_json_number(hocket_json_get(run, "due_ms"), 0) / 1000 - (double) now.tv_sec;
-    if (strcmp(text(run, "state"), "queued") != 0)
+    if (strcmp(cli_member(run, "state"), "queued") != 0)
         return;
     if (*pool && strcmp(pool, "default") != 0) {
         cli_paper_add(p, CLI_DIM, "(for pool ");
@@ -153,11 +149,11 @@ static void say(struct cli_paper *p, const hocket_json *run, size_t id_len, size
 {
     size_t n;
     const char *input = hocket_json_text(hocket_json_get(run, "input"), "", &n);
-    const char *id = text(run, "id"), *target = text(run, "target");
+    const char *id = cli_member(run, "id"), *target = cli_member(run, "target");
     cli_paper_shown(p, CLI_PLAIN, id, strnlen(id, id_len), 0);
     cli_paper_to(p, ids);
     add_age(p, run);
-    cli_story_state(p, text(run, "state"));
+    cli_story_state(p, cli_member(run, "state"));
     cli_paper_to(p, ids + 20);
     add_cost(p, run);
     cli_paper_shown(p, CLI_PLAIN, target, strlen(target), p->terminal ? cli_paper_left(p) / 2 : 0);
@@ -222,10 +218,10 @@ static int list(const struct runs *r)
         cli_buf_addf(&args, ",\"state\":[%s]", r->states.p);
     if (r->labels.n > 0)
         cli_buf_addf(&args, ",\"label\":[%s]", r->labels.p);
-    cli_stored_arg(&args, "target", r->target);
-    cli_stored_arg(&args, "since", r->since);
-    cli_stored_arg(&args, "older", r->older);
-    cli_stored_arg(&args, "webhook", r->webhook);
+    cli_buf_member(&args, "target", r->target);
+    cli_buf_member(&args, "since", r->since);
+    cli_buf_member(&args, "older", r->older);
+    cli_buf_member(&args, "webhook", r->webhook);
     cli_buf_addf(&args, ",\"summary\":%s,\"stats\":%s}", r->summary ? "true" : "false",
         r->stats ? "true" : "false");
     int rc = cli_stored_call("runs", "runs", args.p, r->store, &result);

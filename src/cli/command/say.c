@@ -32,11 +32,7 @@ static int read_verdict(void *args, const char *command, const char *name, const
 
 static int read_url(void *args, const char *command, const char *name, const char *value)
 {
-    if (!cli_is_origin(value))
-        return cli_wrong_value(
-            command, name, value, "an address, as in https://agents.example.org");
-    ((struct say *) args)->url = value;
-    return 0;
+    return cli_read_address(&((struct say *) args)->url, command, name, value);
 }
 
 static const struct cli_option answer_options[] = {
@@ -126,7 +122,7 @@ static int list_open(const struct say *s, const char *id)
     const struct named run = { id, s->store };
     struct cli_buf args = { 0 };
     cli_buf_adds(&args, "{");
-    cli_stored_arg(&args, "id", id);
+    cli_buf_member(&args, "id", id);
     cli_buf_adds(&args, "}");
     int rc = cli_stored_show("answer", "answer", args.p, s->store, s->json, print_open, &run);
     cli_buf_free(&args);
@@ -184,10 +180,10 @@ static int make_link(const struct say *s, const struct cli_args *args)
     if (s->verdict || args->count != 2)
         return cli_usage("answer", "--link: expected a run and its question, without an answer");
     cli_buf_adds(&json, "{");
-    cli_stored_arg(&json, "id", args->words[0]);
-    cli_stored_arg(&json, "question", args->words[1]);
-    cli_stored_arg(&json, "url", s->url);
-    cli_stored_arg(&json, "expires", s->expires);
+    cli_buf_member(&json, "id", args->words[0]);
+    cli_buf_member(&json, "question", args->words[1]);
+    cli_buf_member(&json, "url", s->url);
+    cli_buf_member(&json, "expires", s->expires);
     cli_buf_adds(&json, "}");
     int rc = cli_stored_show("answer", "answer_link", json.p, s->store, s->json, print_link, NULL);
     cli_buf_free(&json);
@@ -215,9 +211,9 @@ static int main_answer(const struct cli_command *self, int argc, char **argv)
     rc = read_text(&s, args.words + 2, args.count - 2, &text);
     if (rc == CLI_GO_ON) {
         cli_buf_adds(&json, "{");
-        cli_stored_arg(&json, "id", args.words[0]);
-        cli_stored_arg(&json, "question", args.words[1]);
-        cli_stored_arg(&json, "text", text.p);
+        cli_buf_member(&json, "id", args.words[0]);
+        cli_buf_member(&json, "question", args.words[1]);
+        cli_buf_member(&json, "text", text.p);
         rc = send("answer", &json, s.store);
     }
     cli_buf_free(&text);
@@ -257,10 +253,10 @@ static int main_say(const struct cli_command *self, int argc, char **argv)
         return cli_usage("say", "expected the id of a run, and what to say");
     join(&text, args.words + 1, args.count - 1);
     cli_buf_adds(&json, "{");
-    cli_stored_arg(&json, "id", args.words[0]);
+    cli_buf_member(&json, "id", args.words[0]);
     if (s.to)
-        cli_stored_arg(&json, "to", s.to);
-    cli_stored_arg(&json, "text", text.p);
+        cli_buf_member(&json, "to", s.to);
+    cli_buf_member(&json, "text", text.p);
     cli_buf_free(&text);
     return send("say", &json, s.store);
 }
@@ -305,8 +301,8 @@ static int main_signal(const struct cli_command *self, int argc, char **argv)
         return cli_usage(
             "signal", "expected the id of a run, the signal's name, and its value or none");
     cli_buf_adds(&json, "{");
-    cli_stored_arg(&json, "id", args.words[0]);
-    cli_stored_arg(&json, "name", args.words[1]);
+    cli_buf_member(&json, "id", args.words[0]);
+    cli_buf_member(&json, "name", args.words[1]);
     if (args.count == 3)
         add_value(&json, args.words[2]);
     return send("signal", &json, s.store);

@@ -48,16 +48,16 @@ static int add_new(struct schedule *s, char **words, int count, struct cli_buf *
     if (count < 2)
         return cli_usage("schedule",
             "add: expected times and a target, as in: hocket schedule add '0 6 * * *' agents");
-    cli_stored_arg(out, "cron", words[0]);
-    cli_stored_arg(out, "target", words[1]);
-    cli_stored_arg(out, "tz", s->tz);
-    cli_stored_arg(out, "missed", s->missed);
-    cli_stored_arg(out, "overlap", s->overlap);
-    cli_stored_arg(out, "until", s->until);
-    cli_stored_arg(out, "pool", s->pool);
-    cli_stored_arg(out, "webhook", s->webhook);
-    cli_stored_arg(out, "ping", s->run.ping);
-    cli_stored_arg(out, "name", s->name);
+    cli_buf_member(out, "cron", words[0]);
+    cli_buf_member(out, "target", words[1]);
+    cli_buf_member(out, "tz", s->tz);
+    cli_buf_member(out, "missed", s->missed);
+    cli_buf_member(out, "overlap", s->overlap);
+    cli_buf_member(out, "until", s->until);
+    cli_buf_member(out, "pool", s->pool);
+    cli_buf_member(out, "webhook", s->webhook);
+    cli_buf_member(out, "ping", s->run.ping);
+    cli_buf_member(out, "name", s->name);
     cli_buf_addf(out, ",\"replace\":%s", s->replace ? "true" : "false");
     cli_buf_key(out, "options");
     cli_run_args_json(&s->run, out);
@@ -96,7 +96,7 @@ static int add_args(
     struct schedule *s, const struct word *w, char **rest, int count, struct cli_buf *out)
 {
     cli_buf_adds(out, "{");
-    cli_stored_arg(out, "word", w->name);
+    cli_buf_member(out, "word", w->name);
     if (strcmp(w->name, "add") == 0)
         return add_new(s, rest, count, out);
     if (is_for_add(s))
@@ -105,7 +105,7 @@ static int add_args(
         return cli_usage("schedule", "%s: expected %s", w->name,
             w->named ? "the name of one (hocket schedule list)" : "no words");
     if (w->named)
-        cli_stored_arg(out, "name", rest[0]);
+        cli_buf_member(out, "name", rest[0]);
     return 0;
 }
 

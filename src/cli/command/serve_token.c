@@ -58,13 +58,13 @@ static int add_args(const struct token *t, const struct cli_args *args, struct c
     if (create && !t->name)
         return cli_usage("serve token", "create: a token has a name (--name)");
     cli_buf_adds(out, "{");
-    cli_stored_arg(out, "word", word);
+    cli_buf_member(out, "word", word);
     if (revoke)
-        cli_stored_arg(out, "name", args->words[1]);
-    cli_stored_arg(out, "name", t->name);
-    cli_stored_arg(out, "budget", t->budget);
-    cli_stored_arg(out, "rate", t->rate);
-    cli_stored_arg(out, "expires", t->expires);
+        cli_buf_member(out, "name", args->words[1]);
+    cli_buf_member(out, "name", t->name);
+    cli_buf_member(out, "budget", t->budget);
+    cli_buf_member(out, "rate", t->rate);
+    cli_buf_member(out, "expires", t->expires);
     if (t->agents.n > 0)
         cli_buf_addf(out, ",\"agents\":[%s]", cli_buf_text(&t->agents));
     if (t->scopes.n > 0)

@@ -45,8 +45,8 @@ static int show(const struct show *s, const char *id)
 {
     struct cli_buf args = { 0 };
     cli_buf_adds(&args, "{");
-    cli_stored_arg(&args, "id", id);
-    cli_stored_arg(&args, "agent", s->agent);
+    cli_buf_member(&args, "id", id);
+    cli_buf_member(&args, "agent", s->agent);
     if (s->at > 0)
         cli_buf_addf(&args, ",\"at\":%lld", (long long) s->at);
     cli_buf_adds(&args, "}");

@@ -51,9 +51,9 @@ static int main_store(const struct cli_command *self, int argc, char **argv)
         return rc;
     bool makes = strcmp(args.words[0], "init") == 0;
     cli_buf_adds(&json, "{");
-    cli_stored_arg(&json, "word", args.words[0]);
-    cli_stored_arg(&json, "worker", c.worker);
-    cli_stored_arg(&json, "reader", c.reader);
+    cli_buf_member(&json, "word", args.words[0]);
+    cli_buf_member(&json, "worker", c.worker);
+    cli_buf_member(&json, "reader", c.reader);
     if (c.days)
         cli_buf_addf(&json, ",\"days\":%lld", (long long) c.days);
     cli_buf_adds(&json, "}");

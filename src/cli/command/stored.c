@@ -83,11 +83,3 @@ int cli_stored_answer(
     cli_result_free(&result);
     return cli_out_end();
 }
-
-void cli_stored_arg(struct cli_buf *args, const char *name, const char *text)
-{
-    if (!text)
-        return;
-    cli_buf_key(args, name);
-    cli_buf_json(args, text, strlen(text));
-}

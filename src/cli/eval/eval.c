@@ -14,29 +14,23 @@
 #include "cli/exit.h"
 #include "cli/host/host.h"
 #include "cli/out.h"
+#include "cli/progress.h"
 #include "cli/run_args/run_args.h"
 #include "cli/screen.h"
 #include "cli/signals.h"
 #include "cli/store.h"
 #include "cli/text.h"
 
-/* How far an evaluation is, on stderr: a line for each run that is not as expected, and on a terminal a row below. */
+/* How far an evaluation is, on stderr: a line for each run that is not as expected, and on a terminal a row below.
+ *
+ *     ✗ three days in Porto      contains (openai/gpt-6.1-terra, run 2)
+ *     31/120 · 29 passed · 1 failed · 1 not measured · 0.0412 USD */
 
 struct cli_eval_progress {
     struct cli_screen screen;
     bool verbose; /* a line for each run */
     bool quiet;   /* only what is not as expected */
 };
-
-/* As it is shown:
- *
- *     ✗ three days in Porto      contains (openai/gpt-6.1-terra, run 2)
- *     31/120 · 29 passed · 1 failed · 1 not measured · 0.0412 USD */
-
-static const char *text(const hocket_json *event, const char *name)
-{
-    return hocket_json_text(hocket_json_get(event, name), "", NULL);
-}
 
 static long long count(const hocket_json *event, const char *name)
 {
@@ -52,13 +46,13 @@ static enum cli_tone tone_of(const char *state)
 
 static void say(struct cli_eval_progress *p, const hocket_json *event)
 {
-    const char *state = text(event, "state"), *what = text(event, "failed_at");
+    const char *state = cli_member(event, "state"), *what = cli_member(event, "failed_at");
     struct cli_buf line = { 0 }, shown = { 0 }, who = { 0 };
-    what = *what ? what : *text(event, "reason") ? text(event, "reason") : state;
-    cli_buf_addf(&line, "%s%s (%s, run %lld)", *text(event, "failed_at") ? "failed: " : "", what,
-        text(event, "model"), count(event, "turn"));
+    what = *what ? what : *cli_member(event, "reason") ? cli_member(event, "reason") : state;
+    cli_buf_addf(&line, "%s%s (%s, run %lld)", *cli_member(event, "failed_at") ? "failed: " : "",
+        what, cli_member(event, "model"), count(event, "turn"));
     cli_text_show(&shown, cli_buf_text(&line), line.n, false);
-    cli_text_show(&who, text(event, "case"), strlen(text(event, "case")), false);
+    cli_text_show(&who, cli_member(event, "case"), strlen(cli_member(event, "case")), false);
     cli_screen_line(&p->screen, tone_of(state), cli_buf_text(&who), cli_buf_text(&shown));
     cli_buf_free(&line);
     cli_buf_free(&shown);
@@ -85,7 +79,7 @@ static void draw(struct cli_eval_progress *p, const hocket_json *event)
 /* Whoever is killed leaves the folder: so it is said where it is. */
 static void begin(struct cli_eval_progress *p, const hocket_json *event)
 {
-    const char *folder = text(event, "folder");
+    const char *folder = cli_member(event, "folder");
     struct cli_buf line = { 0 };
     if (p->quiet)
         return;
@@ -97,7 +91,7 @@ static void begin(struct cli_eval_progress *p, const hocket_json *event)
 
 static void go_on(struct cli_eval_progress *p, const hocket_json *event)
 {
-    const char *state = text(event, "state");
+    const char *state = cli_member(event, "state");
     bool is_fine = strcmp(state, "passed") == 0 || strcmp(state, "interrupted") == 0;
     if (p->verbose || !is_fine)
         say(p, event);
@@ -191,14 +185,6 @@ static int check(const struct eval *v, const struct cli_args *args)
 
 /* ---- The operation --------------------------------------------------------------------- */
 
-static void add_text(struct cli_buf *out, const char *name, const char *value)
-{
-    if (!value)
-        return;
-    cli_buf_key(out, name);
-    cli_buf_json(out, value, strlen(value));
-}
-
 static void add_list(struct cli_buf *out, const char *name, const struct cli_buf *words)
 {
     cli_buf_key(out, name);
@@ -245,15 +231,15 @@ static void add_args(const struct eval *v, const struct cli_args *args, struct c
     add_list(out, "models", &v->models);
     add_list(out, "only", &v->only);
     add_list(out, "tags", &v->tags);
-    add_text(out, "folder", v->folder);
-    add_text(out, "target", v->target);
-    add_text(out, "baseline", v->baseline);
-    add_text(out, "save", v->save);
-    add_text(out, "report", v->json);
-    add_text(out, "junit", v->junit);
-    add_text(out, "judge_model", v->judge_model);
-    add_text(out, "store", v->run.store);
-    add_text(out, "from", v->from);
+    cli_buf_member(out, "folder", v->folder);
+    cli_buf_member(out, "target", v->target);
+    cli_buf_member(out, "baseline", v->baseline);
+    cli_buf_member(out, "save", v->save);
+    cli_buf_member(out, "report", v->json);
+    cli_buf_member(out, "junit", v->junit);
+    cli_buf_member(out, "judge_model", v->judge_model);
+    cli_buf_member(out, "store", v->run.store);
+    cli_buf_member(out, "from", v->from);
     add_numbers(v, out);
     cli_buf_key(out, "options");
     cli_run_args_json(&v->run, out);

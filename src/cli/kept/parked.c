@@ -102,13 +102,6 @@ static void drop(struct cli_parked *p, const char *id)
     }
 }
 
-static bool is_one_of(const char *type, const char *const *list)
-{
-    while (*list && strcmp(*list, type) != 0)
-        list++;
-    return *list != NULL;
-}
-
 /* Takes events about agents with a pool; true: it was such an event. */
 static bool count_calls(struct cli_parked *p, const char *type)
 {
@@ -128,7 +121,7 @@ void cli_parked_event(struct cli_parked *p, const struct hocket_event *e)
         "signal_requested", NULL };
     static const char *const closing[] = { "question_answered", "question_withdrawn",
         "approval_answered", "signal_received", NULL };
-    bool opens = is_one_of(e->type, opening), closes = is_one_of(e->type, closing);
+    bool opens = cli_is_one_of(e->type, opening), closes = cli_is_one_of(e->type, closing);
     if (p->run[0] && (count_calls(p, e->type) || (!opens && !closes)))
         return;
     hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);

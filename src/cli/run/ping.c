@@ -22,21 +22,15 @@ static void on_done(hocket_host *host, uint64_t run, const struct hocket_result 
     cli_buf_free(&line);
 }
 
-static void add_text(struct cli_buf *out, const char *name, const char *text)
-{
-    cli_buf_key(out, name);
-    cli_buf_json(out, text, strlen(text));
-}
-
 static void send(struct cli_ping *p, const char *state, const char *run, int exit_code)
 {
     struct cli_buf args = { 0 };
     struct hocket_error err;
     cli_buf_adds(&args, "{");
-    add_text(&args, "url", p->url);
-    add_text(&args, "state", state);
+    cli_buf_member(&args, "url", p->url);
+    cli_buf_member(&args, "state", state);
     if (*run)
-        add_text(&args, "run", run);
+        cli_buf_member(&args, "run", run);
     if (exit_code >= 0)
         cli_buf_addf(&args, ",\"exit\":%d", exit_code);
     cli_buf_adds(&args, "}");

@@ -32,8 +32,6 @@
 #include "cli/store.h"
 #include "cli/text.h"
 
-/* How long the end of the program waits for the event file. */
-#define SINK_SECONDS 5.0
 /* Failures that the line on a partial answer names. */
 #define PARTIAL_SHOWN 4
 
@@ -325,25 +323,6 @@ static bool say_partial(struct job *j)
     return count > 0;
 }
 
-static bool give_up(void)
-{
-    return cli_signal_taken() != 0;
-}
-
-static void close_sink(struct job *j)
-{
-    struct cli_buf problem = { 0 }, line = { 0 };
-    if (!j->sink)
-        return;
-    cli_sink_end(j->sink, SINK_SECONDS, j->cancelled ? NULL : give_up, &problem);
-    if (problem.n > 0) {
-        cli_buf_addf(&line, "warning: %s", problem.p);
-        cli_screen_say(&j->screen, CLI_WARN, line.p);
-    }
-    cli_buf_free(&problem);
-    cli_buf_free(&line);
-}
-
 static void say_usage(struct job *j)
 {
     if (j->args.flags & CLI_QUIET)
@@ -396,7 +375,7 @@ static int exit_code(const struct job *j)
 
 static int finish(struct job *j)
 {
-    close_sink(j);
+    cli_sink_close(j->sink, j->cancelled, &j->screen);
     cli_signals_end();
     cli_host_close(j->host);
     return exit_code(j);
@@ -452,14 +431,14 @@ static int run(struct job *j)
         cli_host_early_http();
     j->host = rc == CLI_GO_ON ? cli_host_open_store(&j->screen, &store, &rc) : NULL;
     if (!j->host) {
-        close_sink(j);
+        cli_sink_close(j->sink, j->cancelled, &j->screen);
         free(target);
         return rc;
     }
     rc = cli_host_offer(j->host, "run", j->args.offer);
     if (rc != CLI_EXIT_DONE) {
         cli_host_close(j->host);
-        close_sink(j);
+        cli_sink_close(j->sink, j->cancelled, &j->screen);
         free(target);
         return rc;
     }

@@ -7,14 +7,6 @@
 
 #include "cli/telemetry.h"
 
-static void add_text(struct cli_buf *out, const char *name, const char *value)
-{
-    if (!value)
-        return;
-    cli_buf_key(out, name);
-    cli_buf_json(out, value, strlen(value));
-}
-
 /* A literal: true, false or a number. */
 static void add_plain(struct cli_buf *out, const char *name, const char *value)
 {
@@ -44,7 +36,7 @@ static void add_pairs(struct cli_buf *out, const char *name, const struct cli_pa
     cli_buf_key(out, name);
     cli_buf_adds(out, "{");
     for (size_t i = 0; i < p->count; i++)
-        add_text(out, p->list[i].name, p->list[i].value);
+        cli_buf_member(out, p->list[i].name, p->list[i].value);
     cli_buf_adds(out, "}");
 }
 
@@ -90,7 +82,7 @@ static void add_context(const struct cli_run_args *a, struct cli_buf *out)
         char *end;
         double number = strtod(p->value, &end);
         if (*end || !(number >= 0 && number < 1e15) || strspn(p->value, "0123456789.") == 0) {
-            add_text(out, p->name, p->value);
+            cli_buf_member(out, p->name, p->value);
             continue;
         }
         cli_buf_key(out, p->name);
@@ -130,8 +122,8 @@ static void add_person(const struct cli_run_args *a, struct cli_buf *out)
 /* What a run is allowed, and its limits. */
 static void add_leave(const struct cli_run_args *a, struct cli_buf *out)
 {
-    add_text(out, "sandbox", a->sandbox);
-    add_text(out, "network", a->network);
+    cli_buf_member(out, "sandbox", a->sandbox);
+    cli_buf_member(out, "network", a->network);
     add_names(out, "approve", &a->approve);
     add_count(out, "max_turns", a->max_turns);
     add_budget(a, out);
@@ -154,8 +146,8 @@ static void add_people(const struct cli_run_args *a, struct cli_buf *out)
 void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out)
 {
     cli_buf_adds(out, "{");
-    add_text(out, "model", a->model);
-    add_text(out, "mode", a->mode);
+    cli_buf_member(out, "model", a->model);
+    cli_buf_member(out, "mode", a->mode);
     add_people(a, out);
     add_leave(a, out);
     add_count(out, "jobs", a->jobs);
@@ -164,13 +156,13 @@ void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out)
     add_pairs(out, "variables", &a->variables);
     add_pairs(out, "label", &a->labels);
     add_names(out, "files", &a->files);
-    add_text(out, "project", a->project);
-    add_text(out, "format", a->format);
-    add_text(out, "as", a->as);
+    cli_buf_member(out, "project", a->project);
+    cli_buf_member(out, "format", a->format);
+    cli_buf_member(out, "as", a->as);
     add_context(a, out);
     add_prices(a, out);
-    add_text(out, "record", a->record);
-    add_text(out, "replay", a->replay);
+    cli_buf_member(out, "record", a->record);
+    cli_buf_member(out, "replay", a->replay);
     if (a->timeout > 0) {
         cli_buf_key(out, "timeout");
         cli_buf_addf(out, "%.9g", a->timeout);

@@ -73,11 +73,7 @@ static int read_origin(void *args, const char *command, const char *name, const 
 /* Of what pages come from: without a path, and with http or https. */
 static int read_answer_url(void *args, const char *command, const char *name, const char *value)
 {
-    if (!cli_is_origin(value))
-        return cli_wrong_value(
-            command, name, value, "an address, as in https://agents.example.org");
-    ((struct serve *) args)->answer_url = value;
-    return 0;
+    return cli_read_address(&((struct serve *) args)->answer_url, command, name, value);
 }
 
 static int read_webhook(void *args, const char *command, const char *name, const char *value)
@@ -236,12 +232,6 @@ static void on_event(hocket_host *host, uint64_t run, const struct hocket_event 
 
 /* ---- Serving ----------------------------------------------------------------------- */
 
-static void add_text(struct cli_buf *out, const char *name, const char *text)
-{
-    cli_buf_key(out, name);
-    cli_buf_json(out, text, strlen(text));
-}
-
 static void add_args(const struct serve *s, const struct cli_args *args, int fd,
     const struct hocket_options *store, struct cli_buf *out)
 {
@@ -260,14 +250,14 @@ static void add_args(const struct serve *s, const struct cli_args *args, int fd,
     if (fd >= 0)
         cli_buf_addf(out, ",\"fd\":%d", fd);
     if (s->address.n > 0)
-        add_text(out, "address", s->address.p);
+        cli_buf_member(out, "address", s->address.p);
     if (s->token_file)
-        add_text(out, "token_file", s->token_file);
+        cli_buf_member(out, "token_file", s->token_file);
     if (s->answer_url)
-        add_text(out, "answer_url", s->answer_url);
+        cli_buf_member(out, "answer_url", s->answer_url);
     if (s->tls_cert.n > 0) {
-        add_text(out, "tls_cert", s->tls_cert.p);
-        add_text(out, "tls_key", s->tls_key.p);
+        cli_buf_member(out, "tls_cert", s->tls_cert.p);
+        cli_buf_member(out, "tls_key", s->tls_key.p);
     }
     cli_buf_adds(out, ",\"page\":");
     cli_page_json(out);

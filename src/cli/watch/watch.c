@@ -156,13 +156,6 @@ static void taken(struct cli_asked *a, const hocket_json *event)
         drop(a, one);
 }
 
-static bool is_one_of(const char *type, const char *const *list)
-{
-    while (*list && strcmp(*list, type) != 0)
-        list++;
-    return *list != NULL;
-}
-
 /* Takes a record. One that was printed before (`again`) makes no line. */
 static void asked_take(struct cli_asked *a, struct cli_screen *screen, const char *type,
     const hocket_json *event, bool again)
@@ -172,11 +165,11 @@ static void asked_take(struct cli_asked *a, struct cli_screen *screen, const cha
     static const char *const answering[] = { "question_answered", "approval_answered",
         "question_withdrawn", NULL };
     static const char *const taking[] = { "input_received", "signal_received", NULL };
-    if (is_one_of(type, opening))
+    if (cli_is_one_of(type, opening))
         add(a, event);
-    else if (is_one_of(type, answering))
+    else if (cli_is_one_of(type, answering))
         answered(a, screen, type, event, again);
-    else if (is_one_of(type, taking))
+    else if (cli_is_one_of(type, taking))
         taken(a, event);
 }
 
@@ -418,11 +411,6 @@ static void take(struct watch *w, const hocket_json *record)
 
 /* ---- How it stands ----------------------------------------------------------------------------- */
 
-static const char *text_of(const hocket_json *object, const char *name)
-{
-    return hocket_json_text(hocket_json_get(object, name), "", NULL);
-}
-
 static bool is(const char *state, const char *word)
 {
     return strcmp(state, word) == 0;
@@ -436,7 +424,7 @@ static void say_head(struct watch *w, const hocket_json *run)
     cli_paper_start_on(&p, &w->screen);
     cli_paper_add(&p, CLI_PLAIN, w->name);
     cli_paper_add(&p, CLI_PLAIN, "  ");
-    cli_story_state(&p, text_of(run, "state"));
+    cli_story_state(&p, cli_member(run, "state"));
     for (const char *const *name = (const char *const[]){ "target", "input", NULL }; *name;
          name++) {
         const char *text = hocket_json_text(hocket_json_get(run, *name), "", &n);
@@ -449,7 +437,7 @@ static void say_head(struct watch *w, const hocket_json *run)
 
 static void begin(struct watch *w, const hocket_json *run)
 {
-    snprintf(w->name, sizeof(w->name), "%s", text_of(run, "id"));
+    snprintf(w->name, sizeof(w->name), "%s", cli_member(run, "id"));
     cli_buf_adds(&w->command, w->name);
     cli_store_hint(&w->command, w->store);
     if (!w->json && !w->quiet)
@@ -464,7 +452,8 @@ static void say_change(struct watch *w, const char *before, const hocket_json *r
     const char *id = cli_buf_text(&w->command);
     if (owner && is(w->state, "parked"))
         cli_buf_addf(&line, "process %lld on %s has the run, and asks there too",
-            (long long) hocket_json_int(hocket_json_get(owner, "pid"), 0), text_of(owner, "host"));
+            (long long) hocket_json_int(hocket_json_get(owner, "pid"), 0),
+            cli_member(owner, "host"));
     else if (is(w->state, "parked") || is(w->state, "forked"))
         cli_buf_addf(&line, "no process has the run now; next: hocket resume %s", id);
     else if (is(w->state, "cut_off"))
@@ -476,7 +465,8 @@ static void say_change(struct watch *w, const char *before, const hocket_json *r
              && (is(before, "parked") || is(before, "cut_off") || is(before, "forked")
                  || is(before, "queued")))
         cli_buf_addf(&line, "the run goes on: process %lld on %s",
-            (long long) hocket_json_int(hocket_json_get(owner, "pid"), 0), text_of(owner, "host"));
+            (long long) hocket_json_int(hocket_json_get(owner, "pid"), 0),
+            cli_member(owner, "host"));
     if (line.n > 0)
         cli_screen_say(&w->screen, CLI_WARN, line.p);
     cli_buf_free(&line);
@@ -505,7 +495,7 @@ static bool tell_open(struct watch *w)
 static bool stand(struct watch *w, const hocket_json *run)
 {
     char before[sizeof(w->state)];
-    const char *state = text_of(run, "state");
+    const char *state = cli_member(run, "state");
     memcpy(before, w->state, sizeof(before));
     bool changed = !is(before, state),
          rests = is(state, "parked") || is(state, "cut_off") || is(state, "forked");
@@ -537,7 +527,7 @@ static bool go_on(struct watch *w)
     bool more = hocket_json_bool(hocket_json_get(told, "more"), false);
     bool stays = more || stand(w, run);
     if (w->over)
-        snprintf(w->state, sizeof(w->state), "%s", text_of(run, "state"));
+        snprintf(w->state, sizeof(w->state), "%s", cli_member(run, "state"));
     hocket_json_free(told);
     return stays;
 }
