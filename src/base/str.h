@@ -27,6 +27,12 @@ static inline bool hocket__str_eq(struct hocket__str a, struct hocket__str b)
     return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
 }
 
+static inline bool hocket__str_begins(struct hocket__str s, const char *with)
+{
+    size_t n = strlen(with);
+    return s.n >= n && memcmp(s.p, with, n) == 0;
+}
+
 /* With a literal its length is known where this stands, and no function is called. */
 static inline bool hocket__str_is(struct hocket__str a, const char *literal)
 {

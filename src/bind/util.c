@@ -189,6 +189,16 @@ void hocket__newmeta(lua_State *L, const char *name, const luaL_Reg *methods)
     lua_setfield(L, -2, "__metatable");
 }
 
+int hocket__open_class(
+    lua_State *L, const char *name, const luaL_Reg *methods, const luaL_Reg *functions)
+{
+    hocket__newmeta(L, name, methods);
+    lua_pop(L, 1);
+    lua_newtable(L);
+    hocket__setfuncs(L, functions);
+    return 1;
+}
+
 void hocket__push_weak_keys(lua_State *L)
 {
     lua_newtable(L);
@@ -360,6 +370,13 @@ struct hocket__str hocket__check_str(lua_State *L, int arg)
     struct hocket__str s;
     s.p = luaL_checklstring(L, arg, &s.n);
     return s;
+}
+
+const char *hocket__check_path(lua_State *L, int arg)
+{
+    struct hocket__str s = hocket__check_str(L, arg);
+    luaL_argcheck(L, s.n > 0 && strlen(s.p) == s.n, arg, "a path must not be empty or contain NUL");
+    return s.p;
 }
 
 void hocket__push_str(lua_State *L, struct hocket__str s)

@@ -41,6 +41,9 @@ int hocket__pcall(lua_State *L, lua_CFunction f, void *ud, struct hocket_error *
 HOCKET__PRIVATE void hocket__setfuncs(lua_State *L, const luaL_Reg *funcs);
 /* Makes a metatable with __index and a locked __metatable; leaves it on the stack. */
 HOCKET__PRIVATE void hocket__newmeta(lua_State *L, const char *name, const luaL_Reg *methods);
+/* The result of an open function: a table of functions, and a metatable for the objects of the module. */
+HOCKET__PRIVATE int hocket__open_class(
+    lua_State *L, const char *name, const luaL_Reg *methods, const luaL_Reg *functions);
 /* Pushes a new table whose keys do not keep what they are. */
 void hocket__push_weak_keys(lua_State *L);
 /* A userdata that hocket__check_object knows at once. Its metatable, `name`, is set by the caller. */
@@ -67,6 +70,8 @@ void hocket__opt_only(lua_State *L, int idx, const char *const names[]);
 void hocket__opt_only_of(lua_State *L, int idx, const char *const *names, size_t stride);
 
 HOCKET__PRIVATE struct hocket__str hocket__check_str(lua_State *L, int arg);
+/* A path of the process's own: not empty, and without NUL. */
+const char *hocket__check_path(lua_State *L, int arg);
 HOCKET__PRIVATE void hocket__push_str(lua_State *L, struct hocket__str s);
 /* Members of the table on top of the stack; an empty text is none. */
 void hocket__set_str(lua_State *L, const char *name, struct hocket__str s);

@@ -94,15 +94,9 @@ static int add_file(struct hocket__saving *w, struct hocket__buf *run, struct ho
     return rc;
 }
 
-static bool is_over(enum hocket__store_state state)
-{
-    return state == HOCKET__STORE_DONE || state == HOCKET__STORE_FAILED
-           || state == HOCKET__STORE_CANCELLED;
-}
-
 static int add_run(struct hocket__buf *run, struct hocket__store_row row, uint64_t told)
 {
-    if (is_over(row.run.state))
+    if (hocket__store_has_ended(row.run.state))
         return HOCKET_ESTATE;
     row.run.last_seq = told > row.run.last_seq ? told : row.run.last_seq;
     return hocket__store_pack(run, &row);
@@ -275,7 +269,7 @@ static int expand(const struct hocket__saved *r, struct hocket__str rows, struct
                     "this save is of another hocket (%.*s), and this one is %s",
                     (int) (row.run.version.n < 32 ? row.run.version.n : 32), row.run.version.p,
                     HOCKET_VERSION);
-            wrong = is_over(row.run.state) ? "a run of it has ended" : NULL;
+            wrong = hocket__store_has_ended(row.run.state) ? "a run of it has ended" : NULL;
         } else if (row.kind == HOCKET__STORE_ROW_FILE) {
             row.file.generation = generation;
             wrong = place_file(r, &row.file);

@@ -451,12 +451,6 @@ static bool read_value(struct hocket__kept *k, struct hocket__str value, struct 
 
 /* ---- Made --------------------------------------------------------------------------------------- */
 
-static void check_log(lua_State *L, const struct hocket__kept *k)
-{
-    if (hocket__log_error(k->log))
-        hocket__raise(L, hocket__log_error(k->log));
-}
-
 /* Pushes what the newest one says, which the replay leaps to; else nothing. */
 static bool leap(lua_State *L, struct hocket__kept *k)
 {
@@ -469,7 +463,7 @@ static bool leap(lua_State *L, struct hocket__kept *k)
         hocket__error(&err, HOCKET_EREPLAY,
             "the run is another one at its first checkpoint than it was at the last one");
         hocket__log_fail(k->log, &err);
-        check_log(L, k);
+        hocket__kept_check_log(L, k);
     }
     hocket__push_str(L, text);
     hocket__log_forget(k->log, e->n);
@@ -496,18 +490,18 @@ int hocket__kept_l_checkpoint(lua_State *L)
     struct hocket__kept *k = own(L, &f);
     luaL_checkstring(L, 1);
     lua_settop(L, 1);
-    check_log(L, k);
+    hocket__kept_check_log(L, k);
     f->woken = false; /* a hint that came for nothing: whoever goes on from here has none */
     struct hocket__log_entry e = {
         .kind = HOCKET__LOG_CHECKPOINT, .path = f->path, .ord = ++f->effects
     };
     if (!hocket__log_replays(k->log)) {
         put(L, k, &e);
-        check_log(L, k);
+        hocket__kept_check_log(L, k);
         return 0;
     }
     const struct hocket__log_entry *was = hocket__log_match(k->log, &e, NULL);
-    check_log(L, k);
+    hocket__kept_check_log(L, k);
     hocket__log_forget(k->log, was->n);
     return leap(L, k) ? 1 : 0;
 }

@@ -232,18 +232,11 @@ static int root_gc(lua_State *L)
     return 0;
 }
 
-static const char *check_path(lua_State *L, int arg)
-{
-    struct hocket__str s = hocket__check_str(L, arg);
-    luaL_argcheck(L, s.n > 0 && strlen(s.p) == s.n, arg, "a path must not be empty or contain NUL");
-    return s.p;
-}
-
 /* root(dir) -> root | nil, error */
 static int l_root(lua_State *L)
 {
     struct hocket_error err;
-    const char *dir = check_path(L, 1);
+    const char *dir = hocket__check_path(L, 1);
     hocket__runtime(L);
     struct root *r = lua_newuserdatauv(L, sizeof(*r), 0);
     r->root = NULL;
@@ -291,7 +284,7 @@ static int l_info(lua_State *L)
 {
     struct hocket_error err;
     struct hocket__root_info info;
-    if (hocket__root_info(check_root(L), check_path(L, 2), &info, &err) < 0)
+    if (hocket__root_info(check_root(L), hocket__check_path(L, 2), &info, &err) < 0)
         return hocket__fail(L, &err);
     push_info(L, &info);
     return 1;
@@ -324,7 +317,7 @@ static struct hocket__files_job *new_job(lua_State *L, enum hocket__files_op op,
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket__root *root = check_root(L);
     if (path)
-        check_path(L, path);
+        hocket__check_path(L, path);
     hocket__fiber_current(L);
     struct hocket__files_job **p = lua_newuserdatauv(L, sizeof(*p), 0);
     *p = NULL;
@@ -515,7 +508,7 @@ static int l_write(lua_State *L)
 static int l_move(lua_State *L)
 {
     lua_settop(L, 4);
-    check_path(L, 3);
+    hocket__check_path(L, 3);
     struct hocket__files_job *j = new_job(L, HOCKET__FILES_MOVE, 2);
     set_text(L, &j->to, 3);
     set_expect(j, hash_at(L, 4));

@@ -13,13 +13,6 @@
 #include "os/file.h"
 #include "os/fs.h"
 
-static const char *check_path(lua_State *L, int arg)
-{
-    struct hocket__str s = hocket__check_str(L, arg);
-    luaL_argcheck(L, s.n > 0 && strlen(s.p) == s.n, arg, "a path must not be empty or contain NUL");
-    return s.p;
-}
-
 static int succeeded(lua_State *L, int rc, const struct hocket_error *err)
 {
     if (rc < 0)
@@ -33,7 +26,7 @@ static int l_read(lua_State *L)
 {
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket_error err;
-    const char *path = check_path(L, 1);
+    const char *path = hocket__check_path(L, 1);
     lua_Integer max = luaL_optinteger(L, 2, (lua_Integer) HOCKET__FILE_MAX);
     luaL_argcheck(L, max >= 0, 2, "a size must not be negative");
     hocket__buf_reset(&rt->scratch);
@@ -57,7 +50,7 @@ static int l_write(lua_State *L)
     };
     struct asked asked = { .exclusive = false };
     struct hocket_error err;
-    const char *path = check_path(L, 1);
+    const char *path = hocket__check_path(L, 1);
     struct hocket__str text = hocket__check_str(L, 2);
     hocket__opt_read(L, 3, rows, &asked);
     int mode = (asked.executable ? 0777 : 0666) & (asked.is_private ? 0700 : 0777);
@@ -74,7 +67,7 @@ static int l_mkdir(lua_State *L)
         is_private = lua_toboolean(L, -1);
         lua_pop(L, 1);
     }
-    return succeeded(L, hocket__dir_make(check_path(L, 1), is_private, &err), &err);
+    return succeeded(L, hocket__dir_make(hocket__check_path(L, 1), is_private, &err), &err);
 }
 
 /* info(path) -> {kind = "file" | "directory" | "other", size, modified, private} | nil; nil, error */
@@ -82,7 +75,7 @@ static int l_info(lua_State *L)
 {
     struct hocket_error err;
     struct hocket__file_info info;
-    if (hocket__file_info(check_path(L, 1), &info, &err) < 0)
+    if (hocket__file_info(hocket__check_path(L, 1), &info, &err) < 0)
         return hocket__fail(L, &err);
     if (!info.exists)
         return 0;
@@ -113,7 +106,7 @@ static int l_list(lua_State *L)
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket_error err;
     hocket__buf_reset(&rt->scratch);
-    if (hocket__dir_list(check_path(L, 1), gather, &rt->scratch, &err) < 0)
+    if (hocket__dir_list(hocket__check_path(L, 1), gather, &rt->scratch, &err) < 0)
         return hocket__fail(L, &err);
     size_t n = 0;
     for (size_t at = 0; at < rt->scratch.len; n++)
@@ -135,7 +128,7 @@ static int l_list(lua_State *L)
 static int l_real(lua_State *L)
 {
     char real[4096];
-    if (!hocket__fs_real(check_path(L, 1), real, sizeof(real)))
+    if (!hocket__fs_real(hocket__check_path(L, 1), real, sizeof(real)))
         return 0;
     lua_pushstring(L, real);
     return 1;

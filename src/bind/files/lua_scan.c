@@ -237,9 +237,5 @@ static const luaL_Reg methods[] = { { "look", l_look }, { "busy", l_busy }, { "c
 
 int hocket__open_scan(lua_State *L)
 {
-    hocket__newmeta(L, META, methods);
-    lua_pop(L, 1);
-    lua_newtable(L);
-    hocket__setfuncs(L, functions);
-    return 1;
+    return hocket__open_class(L, META, methods, functions);
 }

@@ -124,9 +124,5 @@ static const luaL_Reg methods[] = { { "add", l_add }, { "wait", l_wait }, { "clo
 
 int hocket__open_watch(lua_State *L)
 {
-    hocket__newmeta(L, META, methods);
-    lua_pop(L, 1);
-    lua_newtable(L);
-    hocket__setfuncs(L, functions);
-    return 1;
+    return hocket__open_class(L, META, methods, functions);
 }

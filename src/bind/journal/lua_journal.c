@@ -493,9 +493,5 @@ static const luaL_Reg methods[] = {
 
 int hocket__open_journal(lua_State *L)
 {
-    hocket__newmeta(L, hocket__journal_name, methods);
-    lua_pop(L, 1);
-    lua_newtable(L);
-    hocket__setfuncs(L, functions);
-    return 1;
+    return hocket__open_class(L, hocket__journal_name, methods, functions);
 }

@@ -123,9 +123,5 @@ static const luaL_Reg methods[] = { { "__gc", decoding_gc }, { NULL, NULL } };
 
 int hocket__open_decode(lua_State *L)
 {
-    hocket__newmeta(L, META, methods);
-    lua_pop(L, 1);
-    lua_newtable(L);
-    hocket__setfuncs(L, functions);
-    return 1;
+    return hocket__open_class(L, META, methods, functions);
 }

@@ -235,9 +235,5 @@ static const luaL_Reg methods[] = {
 
 int hocket__open_proxy(lua_State *L)
 {
-    hocket__newmeta(L, META, methods);
-    lua_pop(L, 1);
-    lua_newtable(L);
-    hocket__setfuncs(L, functions);
-    return 1;
+    return hocket__open_class(L, META, methods, functions);
 }

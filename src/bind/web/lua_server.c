@@ -227,9 +227,5 @@ static const luaL_Reg methods[] = {
 
 int hocket__open_server(lua_State *L)
 {
-    hocket__newmeta(L, HOCKET__SERVER_META, methods);
-    lua_pop(L, 1);
-    lua_newtable(L);
-    hocket__setfuncs(L, functions);
-    return 1;
+    return hocket__open_class(L, HOCKET__SERVER_META, methods, functions);
 }

@@ -293,18 +293,12 @@ void hocket__members_write(struct hocket__buf *b, struct hocket__str object, con
 
 /* ---- Images ---- */
 
-static bool starts(struct hocket__str s, const char *text)
-{
-    size_t n = strlen(text);
-    return s.n >= n && memcmp(s.p, text, n) == 0;
-}
-
 /* data:image/png;base64,iVBOR… ; a "/" may stand there as "\/", which JSON lets through. */
 static bool split_data_url(struct hocket__str url, struct hocket__image *out)
 {
     static const char mark[] = ";base64,";
     const size_t n = sizeof(mark) - 1;
-    if (!starts(url, "data:"))
+    if (!hocket__str_begins(url, "data:"))
         return false;
     for (size_t i = 5; i + n <= url.n && i < 100; i++)
         if (memcmp(url.p + i, mark, n) == 0) {

@@ -52,3 +52,11 @@ void hocket__openai_usage_details(struct hocket__json *j, struct hocket__usage *
             u->reasoning = hocket__json_count(j);
     }
 }
+
+void hocket__openai_read_once(struct hocket__json *j, struct hocket__buf *b)
+{
+    struct hocket__piece p = { 0 };
+    hocket__piece_read(j, &p);
+    if (b->len == 0)
+        hocket__piece_set(&p, b);
+}

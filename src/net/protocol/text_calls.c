@@ -26,16 +26,10 @@ static size_t blanks(struct hocket__str s, size_t at)
     return at;
 }
 
-static bool begins_with(struct hocket__str s, const char *mark)
-{
-    size_t n = strlen(mark);
-    return s.n >= n && memcmp(s.p, mark, n) == 0;
-}
-
 static bool take(struct reader *t, const char *mark)
 {
     size_t at = blanks(t->text, t->at);
-    if (!begins_with(hocket__str(t->text.p + at, t->text.n - at), mark))
+    if (!hocket__str_begins(hocket__str(t->text.p + at, t->text.n - at), mark))
         return false;
     t->at = at + strlen(mark);
     return true;
@@ -77,7 +71,7 @@ static size_t find(struct hocket__str s, const char *mark)
         if (!hit)
             break;
         at = (size_t) (hit - s.p);
-        if (begins_with(hocket__str(hit, s.n - at), mark))
+        if (hocket__str_begins(hocket__str(hit, s.n - at), mark))
             return at;
     }
     return s.n;

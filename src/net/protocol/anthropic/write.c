@@ -17,12 +17,6 @@ typedef const struct hocket__llm_request *request;
 
 enum thinking { THINKING_UNSET, THINKING_OFF, THINKING_BUDGET, THINKING_EFFORT };
 
-static bool begins(struct hocket__str turn, const char *text)
-{
-    size_t n = strlen(text);
-    return turn.n >= n && memcmp(turn.p, text, n) == 0;
-}
-
 /* Whether the calls whose results go out were made without thinking: by another provider's model,
  * or before it was asked for. */
 static bool works_on_plain_calls(request q)
@@ -30,11 +24,11 @@ static bool works_on_plain_calls(request q)
     struct hocket__str wire = hocket__buf_str(&q->history->wire);
     struct hocket__str last = hocket__turn_before(wire, wire.n);
     size_t from = (size_t) (last.p - wire.p);
-    if (from == 0 || !begins(last, "{\"content\":[{\"type\":\"tool_result\""))
+    if (from == 0 || !hocket__str_begins(last, "{\"content\":[{\"type\":\"tool_result\""))
         return false;
     struct hocket__str answer = hocket__turn_before(wire, from - 1);
-    return !begins(answer, "{\"content\":[{\"type\":\"thinking\"")
-           && !begins(answer, "{\"content\":[{\"type\":\"redacted_thinking\"");
+    return !hocket__str_begins(answer, "{\"content\":[{\"type\":\"thinking\"")
+           && !hocket__str_begins(answer, "{\"content\":[{\"type\":\"redacted_thinking\"");
 }
 
 /* Where thinking would be refused, it is left out: together with a forced call and, with a budget,

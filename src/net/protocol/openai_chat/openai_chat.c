@@ -514,15 +514,6 @@ static int read_choices(struct hocket__reader *r, struct hocket__json *j, struct
 
 /* ---- Chunks and bodies ---- */
 
-/* Ids and models come with every chunk, and some servers send another, or none, with the last. */
-static void read_once(struct hocket__json *j, struct hocket__buf *b)
-{
-    struct hocket__piece p = { 0 };
-    hocket__piece_read(j, &p);
-    if (b->len == 0)
-        hocket__piece_set(&p, b);
-}
-
 static void read_usage(struct hocket__reader *r, struct hocket__json *j)
 {
     if (hocket__json_next(j) != HOCKET__JSON_OBJECT) {
@@ -564,9 +555,9 @@ static int read_chunk(struct hocket__reader *r, struct hocket__json *j, struct h
             if (status == 0)
                 status = read_choices(r, j, err);
         } else if (hocket__key_is(j, "id")) {
-            read_once(j, &r->reply->id);
+            hocket__openai_read_once(j, &r->reply->id);
         } else if (hocket__key_is(j, "model")) {
-            read_once(j, &r->reply->model);
+            hocket__openai_read_once(j, &r->reply->model);
         } else if (hocket__key_is(j, "usage")) {
             plain = false;
             read_usage(r, j);

@@ -299,23 +299,14 @@ static void read_reason(struct hocket__json *j, struct hocket__piece *reason)
             hocket__piece_read(j, reason);
 }
 
-/* Each event repeats them; the first is kept. */
-static void read_once(struct hocket__json *j, struct hocket__buf *b)
-{
-    struct hocket__piece p = { 0 };
-    hocket__piece_read(j, &p);
-    if (b->len == 0)
-        hocket__piece_set(&p, b);
-}
-
 /* The object whose begin was read. */
 static void read_response(struct hocket__json *j, struct hocket__reply *reply, struct response *res)
 {
     while (hocket__json_key(j)) {
         if (hocket__key_is(j, "id"))
-            read_once(j, &reply->id);
+            hocket__openai_read_once(j, &reply->id);
         else if (hocket__key_is(j, "model"))
-            read_once(j, &reply->model);
+            hocket__openai_read_once(j, &reply->model);
         else if (hocket__key_is(j, "status"))
             hocket__piece_read(j, &res->status);
         else if (hocket__key_is(j, "incomplete_details"))
@@ -614,16 +605,10 @@ static enum event_kind event_kind(const struct hocket__piece *type)
     return EVENT_OTHER;
 }
 
-static bool begins(struct hocket__str text, const char *with)
-{
-    size_t n = strlen(with);
-    return text.n >= n && memcmp(text.p, with, n) == 0;
-}
-
 /* News of the protocol are passed over; what is none of its events may be somebody's error. */
 static int take_other(struct hocket__reader *r, const struct event *e, struct hocket__str data)
 {
-    if (begins(e->type.inside, "response."))
+    if (hocket__str_begins(e->type.inside, "response."))
         return 0;
     if (hocket__is_error_value(e->error))
         hocket__reply_set_error(r->reply, "stream", 0, data);
