@@ -289,6 +289,8 @@ class _Command:
             rules = options.get("approve") or []
             rules = [rules] if isinstance(rules, str) else list(rules)
             options["approve"] = rules + [f"{SERVER}__{name}=allow" for name in self.functions.functions]
+        if options.get("model") == "sim" and options.get("trust") and os.path.isfile("sim.lua"):
+            shutil.copy("sim.lua", self.folder.name)  # it plays the model, as beside the file of an agent
         options.setdefault("store", "off")
         options.setdefault("trust", True)  # what this folder has is of this process
         path = os.path.join(self.folder.name, agent.name + ".md")

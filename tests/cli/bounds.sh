@@ -121,8 +121,9 @@ serving() { # OPTIONS…
   kill -TERM $workers; wait $workers; workers=
 }
 mkdir one; cp alone.md free.lua one
-serving open one/free.lua; warned served 1; said served one/free.lua 1
-serving --max-cost 1 open one/free.lua; warned served 0; said served one/free.lua 0
+serving open one/free.lua; warned served 1; said served one/free.lua 0
+same "$(grep -c "only budgets and timeouts in its agents. files and its code can limit the script one/free.lua" served)" 1
+serving --max-cost 1 open one/free.lua; warned served 0; same "$(grep -c "can limit the script" served)" 0
 serving limited; warned served 0
 
 # The limit of a new project binds.

@@ -16,7 +16,7 @@ HOCKET_MODEL= doctor --json; found model || fail "no model is a problem"; has ou
 HOCKET_MODEL= doctor; has out "no key is set (another"; has out "    export OPENAI_API_KEY="
 same "$(sed -n '/^problems/=' out)" 3; [ "$(sed -n '/^providers$/=' out)" -gt "$(sed -n '/^sandbox/=' out)" ] || fail "the list of providers stands before what matters: $(cat out)"
 GROQ_API_KEY=x doctor; same "$(sed -n '/^providers that can be used/{n;s/^ *\([a-z]*\).*/\1/p;}' out)" groq
-AZURE_OPENAI_ENDPOINT= doctor; has out "set AZURE_OPENAI_ENDPOINT for its address"; hasnt out '${'
+AZURE_OPENAI_ENDPOINT= doctor; has out "set AZURE_OPENAI_ENDPOINT"; hasnt out '${'
 
 # Rules that make no sense; a home that is not there.
 HOCKET_APPROVE=perhaps doctor; has out "HOCKET_APPROVE"; has out "    unset HOCKET_APPROVE"

@@ -160,6 +160,19 @@ class Running(unittest.TestCase):
                 self.assertIn("trust", caught.exception.message)
             self.assertEqual(hocket.run(folder, "x", store="off", trust=True).text, "ready")
 
+    def test_the_scripted_model_of_the_folder_plays_an_agent_only_with_trust(self):
+        here = os.getcwd()
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "sim.lua"), "w") as file:
+                file.write("return function() return 'played' end\n")
+            os.chdir(folder)
+            try:
+                self.agent.model = None
+                self.assertEqual(hocket.run(self.agent, "x", model="sim", trust=True).text, "played")
+                self.assertNotEqual(hocket.run(self.agent, "x", model="sim").text, "played")
+            finally:
+                os.chdir(here)
+
     def test_options_are_those_of_the_program(self):
         with self.assertRaises(hocket.Error) as caught:
             hocket.run(self.agent, "x", no_such_option=1)

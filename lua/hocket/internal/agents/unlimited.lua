@@ -18,8 +18,8 @@ end
 ---@param ran? boolean It has asked a model, and no limit held.
 ---@return string
 function unlimited.of_script(path, ran)
-  return unlimited.advise(("%s limits the cost, calls or time of the script %s (give its agents a budget, as in hocket.run(agent, input, {budget = {turns = 200}}), or a timeout)"):format(
-    ran and "nothing" or "nothing but its own code", path))
+  if not ran then return ("only budgets and timeouts in its agents' files and its code can limit the script %s: to limit each run, say --max-cost, --max-tokens or --timeout"):format(path) end
+  return unlimited.advise(("nothing limits the cost, calls or time of the script %s (give its agents a budget, as in hocket.run(agent, input, {budget = {turns = 200}}), or a timeout)"):format(path))
 end
 
 ---@param run hocket.Run

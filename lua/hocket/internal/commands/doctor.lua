@@ -45,8 +45,8 @@ local function line_of(row)
   local state = row.key and ("key in %s"):format(row.variable)
     or row.program and ("asks %s for a key"):format(row.program)
     or row.variable and ("no key (%s)"):format(row.variable) or "needs no key"
-  local place = row.lacks and ("set %s for its address"):format(row.lacks) or row.base:gsub("//[^/@]*@", "//")
-  local line = ("  %-17s %-34s %s"):format(row.name, state, place)
+  local place = row.lacks and "set " .. row.lacks or row.base:gsub("//[^/@]*@", "//")
+  local line = ("  %-17s %-29s %s"):format(row.name, state, place)
   return row.says and ("%s\n  %-17s %s"):format(line, "", row.says) or line
 end
 
