@@ -157,7 +157,9 @@ bool cli_store_look(struct hocket_options *o, const char *command, const char *s
     o->store_bytes = 0;
     if (!o->store) {
         fprintf(stderr,
-            "hocket %s: no runs are kept: the store is off, or there is no home for it (--store FILE names one)\n", command);
+            "hocket %s: no runs are kept: the store is off, or there is no home for it (--store "
+            "FILE names one)\n",
+            command);
         return false;
     }
     if (*o->store != '/' || access(o->store, F_OK) == 0)

@@ -25,8 +25,10 @@ void module_check_lua(lua_State *L)
 {
 #if defined(__linux__)
     Dl_info ours, theirs;
-    if (dladdr((void *) lua_newuserdatauv, &ours) && dladdr((void *) luaL_error, &theirs) && ours.dli_fbase != theirs.dli_fbase)
-        luaL_error(L, "this hocket.so is for Lua 5.4: take the one in the folder of your Lua (5.1 for LuaJIT)");
+    if (dladdr((void *) lua_newuserdatauv, &ours) && dladdr((void *) luaL_error, &theirs)
+        && ours.dli_fbase != theirs.dli_fbase)
+        luaL_error(L, "this hocket.so is for Lua 5.4: take the one in the folder of your Lua (5.1 "
+                      "for LuaJIT)");
 #else
     (void) L;
 #endif

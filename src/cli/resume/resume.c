@@ -55,7 +55,8 @@ static int show_end(const struct cli_run_args *args, const hocket_json *run)
     const char *id = cli_member(run, "id");
     if (!(args->flags & CLI_QUIET))
         fprintf(stderr,
-            "hocket resume: run %s has ended (%s); its result follows. To go on from a place in it: hocket fork %s\n",
+            "hocket resume: run %s has ended (%s); its result follows. To go on from a place in "
+            "it: hocket fork %s\n",
             id, cli_member(run, "state"), id);
     return cli_wait_ended("resume", args->store, id, (args->flags & CLI_JSON) != 0);
 }
