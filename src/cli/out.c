@@ -51,10 +51,16 @@ int cli_out_failure(void)
     return failure;
 }
 
+void cli_out_fail(int error)
+{
+    if (failure == 0)
+        failure = error;
+}
+
 void cli_out_flush(void)
 {
-    if (fflush(stdout) != 0 && failure == 0)
-        failure = errno;
+    if (fflush(stdout) != 0)
+        cli_out_fail(errno);
 }
 
 /* Waits for a stdout that somebody else made non-blocking. Text that scripts wrote by io.write before comes first. */

@@ -36,6 +36,8 @@ void cli_out_flush(void);
 
 /* 0, or the errno of the first failure. */
 int cli_out_failure(void);
+/* Something of stdout was lost elsewhere. */
+void cli_out_fail(int error);
 
 /* Says on stderr when something could not be written. Returns CLI_EXIT_DONE or _FAILED. */
 int cli_out_end(void);

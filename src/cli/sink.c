@@ -328,6 +328,8 @@ void cli_sink_end(
         cli_buf_adds(problem, "the event file is incomplete: the disk does not answer");
     else
         explain(s, problem);
+    if (problem->n > 0 && !s->own_fd) /* the answer stands in these events alone */
+        cli_out_fail(s->error ? s->error : EIO);
     pthread_mutex_unlock(&s->lock);
     if (!ended) {
         pthread_detach(s->thread); /* it hangs in the kernel; the process's end takes it along */

@@ -32,6 +32,9 @@ echo 'print("printed") return "answer"' >prints.lua
 run hocket run -q --events - prints.lua
 expect 0; same "$(grep -cv '^{' out)" 0; has out '"printed"'
 
+what="events on a full stdout"; hocket run -q --events - t hello >/dev/full 2>err; code=$?; expect 1; has err "were not written to the event file"
+what="and of a chat"; echo hello | hocket chat -q --events - t >/dev/full 2>err; code=$?; expect 1
+
 run hocket run -q --events /dev/full t hello
 expect 0; has out "## "; has err "were not written to the event file: No space left on device"
 same "$(grep -c 'event file' err)" 1

@@ -4,6 +4,7 @@ local t = require "harness"
 local s = require "scripted"
 local hocket = require "hocket"
 local json = require "hocket.json"
+local workflow_file = require "hocket.internal.agents.workflow_file"
 
 local HEAD = [[
 local workflow = require "hocket.workflow"
@@ -83,6 +84,10 @@ t.test("nothing runs without a bound, an agreement, or a fitting input", functio
   t.has(run { script = "return (" }, "line 1:")
   t.has(run { script = HEAD, name = "x" }, "give 'script', or the 'name'")
   t.has(run { name = "nothing" }, "there is no saved workflow 'nothing'")
+  t.has(run { name = "a\0b" }, "there is no saved workflow 'a")
+  local here, own = debug.getinfo(1, "S").source:match "^@(.*)/([^/]*)%.lua$"
+  t.ok(workflow_file.within({ here }, own, "workflow"))
+  t.equal(workflow_file.within({ here }, "../" .. here:match "[^/]*$" .. "/" .. own, "workflow"), nil)
   local typed = [[ input = { type = "object", required = { "n" }, properties = { n = { type = "integer" } } },]]
   t.has(result("return work 'x'", { input = { n = "one" } }, typed), "/n: expected integer")
   t.equal(#asked, 0)

@@ -50,6 +50,7 @@ end
 ---@param kind "workflow"|"plan"
 ---@return string? path
 function workflow_file.within(dirs, name, kind)
+  if name:find "[/\\\0]" then return nil end -- a model may have given it, to leave the folder
   for _, dir in ipairs(dirs) do
     for _, ending in ipairs(ends[kind]) do
       local path = ("%s/%s%s"):format(dir, name, ending)
