@@ -1,5 +1,4 @@
-# What the module "hocket" for other Luas is compiled from: bridge_sources. bridge_loader is beside it in the Luas that are not
-# 5.4, where the module finds hocket by itself.
+# What the module "hocket" for other Luas is compiled from: bridge_sources, and bridge_loader, what it asks of the system.
 set(bridge_text "${CMAKE_BINARY_DIR}/lua/bridge_lua.c")
 add_custom_command(OUTPUT "${bridge_text}"
   COMMAND "${CMAKE_COMMAND}" "-DIN=${PROJECT_SOURCE_DIR}/src/module/bridge.lua" "-DOUT=${bridge_text}"

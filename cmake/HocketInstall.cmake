@@ -138,7 +138,7 @@ endif()
 # moved to; without shared libraries it holds all of it.
 set(HOCKET_LUA_CDIR "${CMAKE_INSTALL_LIBDIR}/lua/5.4" CACHE STRING "Where Lua 5.4 looks for C modules")
 include(HocketBridgeSources)
-add_library(hocket_module MODULE "${PROJECT_SOURCE_DIR}/src/module/hocket.c" ${bridge_sources})
+add_library(hocket_module MODULE "${PROJECT_SOURCE_DIR}/src/module/hocket.c" ${bridge_sources} ${bridge_loader})
 target_include_directories(hocket_module PRIVATE ${LUA_INCLUDE_DIRS})
 target_link_options(hocket_module PRIVATE LINKER:-z,nodelete)
 set_target_properties(hocket_module PROPERTIES OUTPUT_NAME hocket PREFIX ""

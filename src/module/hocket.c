@@ -1,9 +1,7 @@
 /* hocket.so: what `require "hocket"` finds in a stock lua5.4. Links no Lua of its own. */
 
 #include "bridge.h"
-#if defined(__linux__)
-#include <dlfcn.h>
-#endif
+#include "os/library.h"
 
 /* hocket.open(options): the first call makes the module of bridge.lua, whose `open` takes the place of this one. */
 static int open_first(lua_State *L)
@@ -23,15 +21,9 @@ static int open_first(lua_State *L)
  * program: the first call that mixes them would crash it. */
 void module_check_lua(lua_State *L)
 {
-#if defined(__linux__)
-    Dl_info ours, theirs;
-    if (dladdr((void *) lua_newuserdatauv, &ours) && dladdr((void *) luaL_error, &theirs)
-        && ours.dli_fbase != theirs.dli_fbase)
+    if (!hocket__library_same((void *) lua_newuserdatauv, (void *) luaL_error))
         luaL_error(L, "this hocket.so is for Lua 5.4: take the one in the folder of your Lua (5.1 "
                       "for LuaJIT)");
-#else
-    (void) L;
-#endif
 }
 
 #if defined(__GNUC__)

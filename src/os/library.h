@@ -1,6 +1,8 @@
 /* Libraries that are loaded when they are first needed, as tables of their functions. */
 #pragma once
 
+#include <stdbool.h>
+
 /* The file of a library, by its name and the number of its interface: "libcurl.so.4". Windows loads OpenSSL alone, and has its
  * way of naming. */
 #if defined(_WIN32)
@@ -37,3 +39,6 @@ enum hocket__library hocket__library_load(
 /* The address of what `symbol` names in a library that lies beside the one that this code is in, or else in the system's
  * places; NULL, and the linker's own words in *why. */
 const void *hocket__library_component(const char *library, const char *symbol, const char **why);
+
+/* Whether two addresses lie in one library or program; true where the system does not say. */
+bool hocket__library_same(const void *one, const void *other);

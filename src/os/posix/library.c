@@ -103,3 +103,10 @@ const void *hocket__library_component(const char *library, const char *symbol, c
     *why = found ? NULL : dlerror();
     return found;
 }
+
+bool hocket__library_same(const void *one, const void *other)
+{
+    Dl_info of_one, of_other;
+    return !dladdr(one, &of_one) || !dladdr(other, &of_other)
+           || of_one.dli_fbase == of_other.dli_fbase;
+}
