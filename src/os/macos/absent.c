@@ -1,42 +1,10 @@
 /* What macOS does not have yet: each function says so by its name, in an error or a result. Programs of tools need the launcher
  * and its sandbox, which are Linux's. */
-#include <stdlib.h>
-
 #include "os/process.h"
 
 static int absent(struct hocket_error *err, const char *what)
 {
     return hocket__error(err, HOCKET_EUNSUPPORTED, "%s: hocket does not have it on macOS", what);
-}
-
-/* ---- Launchers -------------------------------------------------------------------------------- */
-
-void hocket__launchers_init(struct hocket__launchers *l, const struct hocket_allocator *a)
-{
-    hocket__buf_init(&l->path, a, 0);
-    l->socket = l->pidfd = -1;
-}
-
-void hocket__launchers_close(struct hocket__launchers *l)
-{
-    hocket__buf_deinit(&l->path);
-}
-
-void hocket__launchers_after_fork(struct hocket__launchers *l)
-{
-    (void) l;
-}
-
-_Noreturn void hocket__launcher_main(void)
-{
-    exit(1);
-}
-
-/* ---- Programs --------------------------------------------------------------------------------- */
-
-bool hocket__process_needs_launcher(void)
-{
-    return false;
 }
 
 int hocket__process_start(uv_loop_t *loop, const struct hocket_allocator *a,

@@ -1,7 +1,4 @@
 /* What Windows does not have yet: each function says so by its name, in an error or a result. */
-#include <stdlib.h>
-
-#include "os/launcher.h"
 #include "os/search/search.h"
 #include "os/socket.h"
 
@@ -75,29 +72,6 @@ size_t hocket__stream_queued(const struct hocket__stream *s)
 void hocket__stream_close(struct hocket__stream *s, void (*closed)(void *ud), void *ud)
 {
     (void) s, (void) closed, (void) ud;
-}
-
-/* ---- Launchers: a program is started by the host itself (process.c) ------------------------- */
-
-void hocket__launchers_init(struct hocket__launchers *l, const struct hocket_allocator *a)
-{
-    hocket__buf_init(&l->path, a, 0);
-    l->socket = l->pidfd = -1;
-}
-
-void hocket__launchers_close(struct hocket__launchers *l)
-{
-    hocket__buf_deinit(&l->path);
-}
-
-void hocket__launchers_after_fork(struct hocket__launchers *l)
-{
-    (void) l;
-}
-
-_Noreturn void hocket__launcher_main(void)
-{
-    exit(1);
 }
 
 /* ---- Searching --------------------------------------------------------------------------- */

@@ -458,11 +458,6 @@ static int check(const struct hocket__launch *l, struct hocket_error *err)
     return 0;
 }
 
-bool hocket__process_needs_launcher(void)
-{
-    return false;
-}
-
 int hocket__process_start(uv_loop_t *loop, const struct hocket_allocator *a,
     const struct hocket__process_spec *spec, const struct hocket__process_handler *handler,
     void *ud, struct hocket__process **out, struct hocket_error *err)
