@@ -9,6 +9,8 @@ macos=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=packaging/static/lib.sh
 . "$macos/../static/lib.sh"
 here=$macos/../static
+# shellcheck source=packaging/cross.sh
+. "$here/../cross.sh"
 ARCH=$1
 shift
 case $ARCH in
@@ -21,7 +23,7 @@ zig=${HOCKET_ZIG:-$(command -v zig || :)}
 "$here/sources.sh"
 [ $# -gt 0 ] || set -- openssl curl libpq libuv sqlite lua cjson libyaml pcre2 libxml2 cmocka
 out=${HOCKET_MACOS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/hocket/macos}/$ARCH
-mkdir -p "$out/root/lib/pkgconfig" "$out/root/include" "$out/built" "$out/bin"
+mkdir -p "$out/root/lib/pkgconfig" "$out/root/include" "$out/bin"
 out=$(cd "$out" && pwd)
 
 # CMake asks for tools by one name each.
@@ -30,7 +32,7 @@ printf '#!/bin/sh\nexec "%s" cc -target %s "$@"\n' "$zig" "$HOST" >"$out/bin/mac
 for tool in ar ranlib; do printf '#!/bin/sh\nexec "%s" %s "$@"\n' "$zig" $tool >"$out/bin/macos-$tool"; done
 printf '#!/bin/sh\nexit 0\n' >"$out/bin/macos-install-name-tool" # nothing is installed from here
 chmod +x "$out"/bin/*
-cat >"$out/toolchain.cmake" <<END
+{ cat && only_ours; } >"$out/toolchain.cmake" <<END
 set(CMAKE_SYSTEM_NAME Darwin)
 set(CMAKE_SYSTEM_PROCESSOR $ARCH)
 set(CMAKE_C_COMPILER "$out/bin/macos-cc")
@@ -40,13 +42,6 @@ set(CMAKE_INSTALL_NAME_TOOL "$out/bin/macos-install-name-tool")
 set(CMAKE_OSX_SYSROOT "")
 set(CMAKE_OSX_ARCHITECTURES "")
 set(CMAKE_OSX_DEPLOYMENT_TARGET "")
-set(CMAKE_FIND_ROOT_PATH "$out/root")
-set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
-set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
-set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
-set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
-set(ENV{PKG_CONFIG_LIBDIR} "$out/root/lib/pkgconfig")
-set(ENV{PKG_CONFIG_SYSROOT_DIR} "")
 END
 
 # What recipes may use.
@@ -54,21 +49,5 @@ JOBS=${JOBS:-$(nproc)} ROOT=$out/root TOOLCHAIN=$out/toolchain.cmake
 CC=$out/bin/macos-cc AR=$out/bin/macos-ar RANLIB=$out/bin/macos-ranlib CFLAGS="-O2 -g0 -fPIC -fvisibility=hidden -w"
 export ARCH HOST JOBS ROOT TOOLCHAIN CC AR RANLIB CFLAGS PKG_CONFIG_LIBDIR="$ROOT/lib/pkgconfig"
 
-version=$("$zig" version)
-for name in "$@"; do
-    recipe=$macos/recipes/$name.sh
-    [ -f "$recipe" ] || recipe=$here/recipes/$name.sh
-    [ -f "$recipe" ] || die "there is no recipe for $name"
-    key=$(sha256sum <"$recipe" | cut -c 1-16)-$(sed -n "s/^$name \([^ ]*\) .*/\1/p" "$cache/sources/versions")-$version
-    [ "$(cat "$out/built/$name" 2>/dev/null)" != "$key" ] || continue
-    echo "macos: building $name for $ARCH" >&2
-    rm -rf "$out/build/$name"
-    mkdir -p "$out/build/$name"
-    source=$(readlink -f "$cache/sources/$name" || :)
-    (cd "$out/build/$name" && NAME=$name SOURCE=$source HELPERS=$here/recipes/helpers sh -eu "$recipe") >"$out/build/$name.log" 2>&1 || {
-        tail -n 30 "$out/build/$name.log" >&2
-        die "$name does not build: $out/build/$name.log"
-    }
-    rm -rf "$out/build/$name"
-    echo "$key" >"$out/built/$name"
-done
+recipe() { echo "$1"; }
+build macos "$("$zig" version)" "$@"

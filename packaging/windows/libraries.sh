@@ -8,15 +8,17 @@ windows=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=packaging/static/lib.sh
 . "$windows/../static/lib.sh"
 here=$windows/../static
+# shellcheck source=packaging/cross.sh
+. "$here/../cross.sh"
 "$here/sources.sh"
 out=${HOCKET_WINDOWS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/hocket/windows}
 target=x86_64-w64-mingw32
 command -v $target-gcc-posix >/dev/null || die "$target-gcc-posix is missing (Debian package gcc-mingw-w64-x86-64-posix)"
 [ $# -gt 0 ] || set -- openssl zlib nghttp2 curl libuv sqlite lua cjson libyaml pcre2 libxml2 cmocka lua51 lua52 lua53 lua54 luajit
 
-mkdir -p "$out/root/lib/pkgconfig" "$out/root/include" "$out/built"
+mkdir -p "$out/root/lib/pkgconfig" "$out/root/include"
 out=$(cd "$out" && pwd)
-cat >"$out/toolchain.cmake" <<END
+{ cat && only_ours; } >"$out/toolchain.cmake" <<END
 set(CMAKE_SYSTEM_NAME Windows)
 set(CMAKE_SYSTEM_PROCESSOR x86_64)
 set(CMAKE_C_COMPILER $target-gcc-posix)
@@ -24,13 +26,6 @@ set(CMAKE_CXX_COMPILER $target-g++-posix)
 set(CMAKE_RC_COMPILER $target-windres)
 set(CMAKE_C_FLAGS_INIT "-D_WIN32_WINNT=0x0A00")
 set(CMAKE_CXX_FLAGS_INIT "-D_WIN32_WINNT=0x0A00")
-set(CMAKE_FIND_ROOT_PATH "$out/root")
-set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
-set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
-set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
-set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
-set(ENV{PKG_CONFIG_LIBDIR} "$out/root/lib/pkgconfig")
-set(ENV{PKG_CONFIG_SYSROOT_DIR} "")
 END
 
 # What recipes may use. Numbers are printed as on other systems: msvcrt has "1e+015".
@@ -39,21 +34,5 @@ CC=$target-gcc-posix AR=$target-ar RANLIB=$target-ranlib
 CFLAGS="-Os -g0 -D_WIN32_WINNT=0x0A00 -D__USE_MINGW_ANSI_STDIO=1 -ffunction-sections -fdata-sections -ffile-prefix-map=$(readlink -f "$cache")=/"
 export ARCH HOST JOBS ROOT TOOLCHAIN CC AR RANLIB CFLAGS PKG_CONFIG_LIBDIR="$ROOT/lib/pkgconfig"
 
-for name in "$@"; do
-    recipe=$windows/recipes/$name.sh
-    case $name in lua5[1-4]) recipe=$windows/recipes/lua_dll.sh ;; esac
-    [ -f "$recipe" ] || recipe=$here/recipes/$name.sh
-    [ -f "$recipe" ] || die "there is no recipe for $name"
-    key=$(sha256sum <"$recipe" | cut -c 1-16)-$(sed -n "s/^$name \([^ ]*\) .*/\1/p" "$cache/sources/versions")-$($CC -dumpfullversion)
-    [ "$(cat "$out/built/$name" 2>/dev/null)" != "$key" ] || continue
-    echo "windows: building $name" >&2
-    rm -rf "$out/build/$name"
-    mkdir -p "$out/build/$name"
-    source=$(readlink -f "$cache/sources/$name" || :)
-    (cd "$out/build/$name" && NAME=$name SOURCE=$source HELPERS=$here/recipes/helpers sh -eu "$recipe") >"$out/build/$name.log" 2>&1 || {
-        tail -n 30 "$out/build/$name.log" >&2
-        die "$name does not build: $out/build/$name.log"
-    }
-    rm -rf "$out/build/$name"
-    echo "$key" >"$out/built/$name"
-done
+recipe() { case $1 in lua5[1-4]) echo lua_dll ;; *) echo "$1" ;; esac; }
+build windows "$($CC -dumpfullversion)" "$@"
