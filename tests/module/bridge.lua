@@ -1,5 +1,6 @@
 -- What the binding for other Luas has to hold beside same.lua: several tasks of an engine, values as they cross, hosts
 -- beside each other. Written for all of them, run by each that is installed.
+local tmpname = dofile((arg[0]:match "^(.*)[/\\]" or ".") .. "/temp.lua")
 local before = {}
 for name in pairs(_G) do before[name] = true end
 local hocket = require "hocket"
@@ -87,7 +88,7 @@ test("says what is wrong", function()
 end)
 
 test("offers itself, and takes that back", function()
-  local dir = os.tmpname()
+  local dir = tmpname()
   os.remove(dir)
   if windows then
     local _, err = host:offer "/there/game"

@@ -1,4 +1,5 @@
 -- The state is closed with all kinds of things under way: each in a process of its own, which has to end well.
+local tmpname = dofile((arg[0]:match "^(.*)[/\\]" or ".") .. "/temp.lua")
 local cases = {
   nothing = [[require "hocket"]],
   idle = [[local h = require "hocket" h.run(h.agent { name = "a", prompt = "p", model = "sim" }, "x")]],
@@ -27,7 +28,7 @@ local names = {}
 for name in pairs(cases) do names[#names + 1] = name end
 table.sort(names)
 for _, name in ipairs(names) do
-  local path = os.tmpname()
+  local path = tmpname()
   local file = assert(io.open(path, "w"))
   file:write(cases[name])
   file:close()

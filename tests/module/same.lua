@@ -1,5 +1,6 @@
 -- One program for all Luas: it must run alike in 5.4, where hocket lives in the same state, and in 5.1, 5.2, 5.3 and
 -- LuaJIT, where it lives beside it. Written for all of them.
+local tmpname = dofile((arg[0]:match "^(.*)[/\\]" or ".") .. "/temp.lua")
 local here = arg[0]:match "^(.*)/[^/]*$"
 local interface = dofile(here .. "/interface.lua")
 local hocket = require "hocket"
@@ -83,7 +84,7 @@ test("an agent, by its object and by its name", function()
 end)
 
 test("an agent's file, by its path", function()
-  local path = os.tmpname()
+  local path = tmpname()
   local file = assert(io.open(path, "w"))
   file:write("---\nname: porter\nmodel: own/m\n---\nYou carry.\n")
   file:close()

@@ -14,7 +14,7 @@ enum { TEST_TEMP_PATH = 256 };
 
 static inline void test__temp_pattern(char path[TEST_TEMP_PATH], const char *suffix)
 {
-    const char *dir = getenv("TMPDIR");
+    const char *own = getenv("HOCKET_TEST_TMPDIR"), *dir = own ? own : getenv("TMPDIR");
     int n = snprintf(
         path, TEST_TEMP_PATH, "%s/hocket-test-XXXXXX%s", dir && *dir ? dir : "/tmp", suffix);
     assert(n > 0 && n < TEST_TEMP_PATH - 64); /* room for names in it */

@@ -119,7 +119,8 @@ static int take_file(int fd, const char *path, struct hocket_error *err)
     if (fstat(fd, &st) < 0)
         return fail(err, "write", path);
     if (!S_ISREG(st.st_mode))
-        return hocket__error(err, HOCKET_EINVAL, "cannot write %s: it is not a regular file", path);
+        return hocket__error(
+            err, HOCKET_EINVAL, "cannot write %s: it is a device or pipe, not a file", path);
     if ((st.st_mode & 0077) != 0 && fchmod(fd, 0600) < 0)
         return fail(err, "write", path);
     /* the lock is the open file's and not the process's, so two runs of one host see each

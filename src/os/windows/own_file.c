@@ -78,7 +78,7 @@ bool hocket__own_file_is_there(int fd)
 /* ---- Without a name ---------------------------------------------------------------------- */
 
 /* It has a name until it is closed, and nobody else can open it. */
-int hocket__spool_open(const char *dir)
+static HANDLE spool_in(const char *dir)
 {
     char path[4096];
     uint64_t random;
@@ -88,10 +88,23 @@ int hocket__spool_open(const char *dir)
                path, sizeof(path), "%s/hocket-%016llx", dir, (unsigned long long) random)
                >= sizeof(path)
         || !(wide = hocket__wide_path(path)))
-        return -1;
+        return INVALID_HANDLE_VALUE;
     HANDLE h = CreateFileW(wide, GENERIC_READ | GENERIC_WRITE, 0, NULL, CREATE_NEW,
         FILE_ATTRIBUTE_TEMPORARY | FILE_FLAG_DELETE_ON_CLOSE, NULL);
     free(wide);
+    return h;
+}
+
+/* There may be no /tmp: then in Windows' own folder for temporary files. */
+int hocket__spool_open(const char *dir)
+{
+    wchar_t own[MAX_PATH + 1];
+    HANDLE h = spool_in(dir);
+    if (h == INVALID_HANDLE_VALUE && GetTempPathW(MAX_PATH + 1, own) > 0) {
+        char *place = hocket__narrow_path(own);
+        h = place ? spool_in(place) : h;
+        free(place);
+    }
     return h == INVALID_HANDLE_VALUE ? hocket__win_failed() : hocket__win_descriptor(h, _O_RDWR);
 }
 

@@ -123,7 +123,7 @@ t.test("a call that was cancelled is a call whose cost nobody knows", function()
 end)
 
 -- What a run has used whose one call is answered by answers[1], [2], …: functions of listener and id, or bytes.
-local function used_with(answers, fields)
+local function used_with(answers, fields, first_timeout)
   local m <close> = model.raw(function(listener, http, n)
     local answer = answers[math.min(n, #answers)]
     if type(answer) == "function" then return answer(listener, http.id) end
@@ -135,7 +135,7 @@ local function used_with(answers, fields)
   local run, _, err = s.run(function()
     local history = llm.history()
     history:user "x"
-    local request = { retries = #answers - 1, first_timeout = 0.2 }
+    local request = { retries = #answers - 1, first_timeout = first_timeout or 10 }
     return llm.call(require("hocket.model").resolve(m.id), history, request)
   end)
   prices.set(m.id, nil)
@@ -164,12 +164,12 @@ t.test("a call that failed is one, and costs what is known of it", function()
     { "broken off with its counts", { model.chunk("half", "error") .. counts .. "data: [DONE]\n\n" }, { calls = 1, cost = 0.101, input = 1000 } },
     { "broken off without", { model.chunk("half", "error") .. "data: [DONE]\n\n" }, { calls = 1, cost = json.null, unpriced = 1 } },
     { "no JSON", { "<html>" }, { calls = 1, cost = json.null } },
-    { "silence", { function() flow.sleep(1) end }, { calls = 1, cost = json.null, unpriced = 1 } },
+    { "silence", { function() flow.sleep(1) end }, { calls = 1, cost = json.null, unpriced = 1 }, nil, 0.2 },
     { "Anthropic's beginning", { 'data: {"type":"message_start","message":{"usage":{"input_tokens":50,"output_tokens":1}}}\n\n' },
       { calls = 1, cost = json.null, input = 50 }, { protocol = "anthropic" } },
   }
   flow.map(cases, function(case)
-    local usage = used_with(case[2], case[4])
+    local usage = used_with(case[2], case[4], case[5])
     for field, value in pairs(case[3]) do t.equal(usage[field], value, ("%s: %s"):format(case[1], field)) end
   end)
 end)

@@ -13,6 +13,7 @@ local system = require "hocket.internal.core.system"
 local t = require "harness"
 
 local count = 0
+local windows = package.config:sub(1, 1) == "\\"
 
 -- A provider "cN" whose requests go to answer(listener, request, n); stop() ends its server.
 local function serve(answer, def)
@@ -75,7 +76,7 @@ end
 
 -- Records what fn does, stops the servers, and does it again from the recording.
 local function twice(servers, fn)
-  local path = os.tmpname()
+  local path = t.tmpname()
   local first, err = cassette.within({ record = path }, fn)
   if first == nil then error(err.message) end
   for _, s in ipairs(servers) do s.stop() end
@@ -137,7 +138,7 @@ t.test("retries come back, without their waits", function()
     local answer = t.ok(ask(s.name .. "/m", "x", { stream = false, retries = 3 }))
     return { answer.text, answer.attempts }
   end
-  local path, began = os.tmpname(), nil
+  local path, began = t.tmpname(), nil
   t.same(t.ok(cassette.within({ record = path }, work)), { "third", 3 })
   s.stop()
   began = fiber.now()
@@ -279,7 +280,7 @@ t.test("a key that is not there any more is not missed, one that was missing sti
     local answer = t.ok(ask { none.name .. "/m", s.name .. "/m" })
     return { answer.text, answer.fallbacks[1].reason }
   end
-  local path = os.tmpname()
+  local path = t.tmpname()
   t.same(t.ok(cassette.within({ record = path }, work)), { "with key", "auth" })
   s.stop()
   hocket.provider(s.name, { protocol = "openai_chat", base = "http://127.0.0.1:1/v1", key_env = "HOCKET_TEST_NO_SUCH_KEY" })
@@ -309,7 +310,7 @@ end)
 
 t.test("the first difference ends the replay and is what it fails with", function()
   local s <close> = serve(function(l, request) reply(l, request, "fine") end)
-  local path = os.tmpname()
+  local path = t.tmpname()
   local function work(text)
     return function()
       t.ok(ask(s.name .. "/m", "first"))
@@ -328,7 +329,7 @@ end)
 
 t.test("what was recorded and is not asked for is told", function()
   local s <close> = serve(function(l, request) reply(l, request, "fine") end)
-  local path, events = os.tmpname(), {}
+  local path, events = t.tmpname(), {}
   local agent = hocket.agent { name = "a", prompt = "p", model = s.name .. "/m" }
   t.ok(hocket.run(agent, "go", { record = path }))
   s.stop()
@@ -344,7 +345,7 @@ end)
 
 t.test("a recording that was broken off says so", function()
   local s <close> = serve(function(l, request) reply(l, request, "fine") end)
-  local path = os.tmpname()
+  local path = t.tmpname()
   local function work()
     for i = 1, 3 do
       local a, err = ask(s.name .. "/m", "number " .. i)
@@ -372,7 +373,7 @@ end)
 t.test("files that cannot be written or read, and options that make no sense", function()
   local never = function() error "must not run" end
   t.fails("not_found", "cannot write /nowhere/x.jsonl", cassette.within({ record = "/nowhere/x.jsonl" }, never))
-  t.fails("invalid", "it is not a regular file", cassette.within({ record = "/dev/null" }, never))
+  t.fails("invalid", "it is a device or pipe, not a file", cassette.within({ record = windows and "NUL" or "/dev/null" }, never))
   t.fails("not_found", "cannot read /nowhere/x.jsonl", cassette.within({ replay = "/nowhere/x.jsonl" }, never))
   t.fails("invalid", "not both", cassette.within({ record = "a", replay = "b" }, never))
   t.fails("invalid", "option 'record'", cassette.within({ record = 7 }, never))
@@ -384,7 +385,7 @@ t.test("what is under way when the recording ends is cancelled in it, and goes o
     fiber.sleep(0.1)
     reply(l, request, "late")
   end)
-  local path, background = os.tmpname(), nil
+  local path, background = t.tmpname(), nil
   t.ok(cassette.within({ record = path }, function()
     background = fiber.spawn(function() return ask(s.name .. "/m") end)
     t.eventually(function() return s.n == 1 end)

@@ -207,11 +207,18 @@ local function look_for_secret(path)
   if found ~= "" then error("a secret of the environment is in " .. found, 0) end
 end
 
+local function temporary()
+  return (os.getenv "HOCKET_TEST_TMPDIR" or os.getenv "TMPDIR" or "/tmp") .. "/hocket-test-" .. system.token(12)
+end
+
+--- A name for a file that is not there; the test removes it.
+harness.tmpname = temporary
+
 --- A new empty directory, gone at the end of the scope: `local dir <close> = t.dir()`. Its
 --- tostring is its path; dir:write(name, text) puts a file there and returns its path.
 function harness.dir()
   local fs = require "hocket.fs"
-  local path = (os.getenv "TMPDIR" or "/tmp") .. "/hocket-test-" .. system.token(12)
+  local path = temporary()
   assert(fs.mkdir(path))
   -- rm goes through no link: fs.list tells a link to a folder as the folder that it leads to.
   local function remove(at)

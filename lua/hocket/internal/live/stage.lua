@@ -70,7 +70,7 @@ function Stage:places()
   local dirs = self.scan:dirs()
   for abs in pairs(self.view.beyond and self.view.beyond.spelled or {}) do
     local dir = abs:match "^(.*)/[^/]*$"
-    dirs[#dirs + 1] = dir ~= "" and dir or "/"
+    dirs[#dirs + 1] = dir:find("/", 1, true) and dir or dir .. "/" -- "/" and "C:/" keep their slash
   end
   return dirs, self.scan:told()
 end

@@ -76,7 +76,7 @@ end
 function View:shown(rel)
   if rel == "" then return self.dir end
   if self.beyond and self.beyond.spelled[rel] then return self.beyond.spelled[rel] end
-  return (self.dir == "/" and "" or self.dir) .. "/" .. rel
+  return bundle_files.inside_of(self.dir) .. rel
 end
 
 -- ---- Reading ---------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ function View:real(rel)
   if rel == "" then return root end
   if not self:info(rel) then return nil end
   if fs.is_absolute(rel) then return fs.real(rel) end
-  return self.reals[rel] or real_directory(self, rel) or (root == "/" and "" or root) .. "/" .. rel
+  return self.reals[rel] or real_directory(self, rel) or bundle_files.inside_of(root) .. rel
 end
 
 -- ---- The next one ------------------------------------------------------------------------------

@@ -44,8 +44,9 @@ local texts = { md = true, ai = true, txt = true, json = true, tmpl = true }
 
 -- What sources.read answers from a file of the run; nil: it is none.
 local function read_of(name, text)
-  if name:sub(1, 2) == bundle_files.MARK .. "/" then return name:sub(2), text end
-  local path = name:match "^%d+ read (.*)$"
+  local path = bundle_files.path_of(name)
+  if path then return path, text end
+  path = name:match "^%d+ read (.*)$"
   if not path then return nil end
   if text:sub(1, 1) == "t" then return path, text:sub(2) end
   local ok, value = pcall(pack.decode, text:sub(2))

@@ -25,15 +25,31 @@ Carried.why = "it did not travel with the run"
 
 local shared = setmetatable({}, { __mode = "v" }) -- by what the first row says, which has a digest of all: agents are read once for many runs
 
---- A path without ".", "..", doubled slashes and one at the end.
+local drives = fs.is_absolute "C:/" -- on Windows
+
+--- An absolute path without ".", "..", doubled slashes and one at the end. A drive ("C:/") and a share ("//server") stay.
 ---@param path string
 ---@return string
 function bundle_files.plain(path)
-  local parts = {}
-  for part in path:gmatch "[^/]+" do
+  local root, parts = path:match "^%a:/" or drives and path:match "^//%f[^/]" or "/", {}
+  for part in path:sub(#root + 1):gmatch "[^/]+" do
     if part == ".." then parts[#parts] = nil elseif part ~= "." then parts[#parts + 1] = part end
   end
-  return "/" .. table.concat(parts, "/")
+  return root:upper() .. table.concat(parts, "/")
+end
+
+--- What the paths in a folder begin with.
+---@param dir string
+---@return string
+function bundle_files.inside_of(dir)
+  return dir:sub(-1) == "/" and dir or dir .. "/"
+end
+
+--- The path of a file that travels with a run by this name; nil: it is another file of the run.
+---@param name string
+---@return string?
+function bundle_files.path_of(name)
+  return name:match "^@(/.*)" or name:match "^@(%a:/.*)"
 end
 
 local function above(path)
@@ -70,7 +86,8 @@ local function of_files(fed)
   if shared[head] then return shared[head] end
   local self = setmetatable({ cwd = said.cwd, roots = said.roots, variables = said.variables or {}, texts = {}, memos = {} }, Carried)
   for name, text in pairs(fed) do
-    if name:sub(1, 2) == bundle_files.MARK .. "/" then self.texts[name:sub(2)] = text end
+    local path = bundle_files.path_of(name)
+    if path then self.texts[path] = text end
   end
   self.names = folders(self.texts, self.roots)
   shared[head] = self
