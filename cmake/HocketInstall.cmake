@@ -12,8 +12,6 @@
 #
 # `cmake --install build --component NAME` installs a part alone: program, library, development or lua. The target
 # `uninstall` removes what was installed last.
-include(CMakePackageConfigHelpers)
-
 set(HOCKET_SOVERSION 0)
 
 set(hocket_objects
@@ -176,43 +174,16 @@ foreach(component program library development lua)
   install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT ${component})
 endforeach()
 
-# ---- find_package ---------------------------------------------------------------------
+# ---- find_package and pkg-config ------------------------------------------------------
 
-set(hocket_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/hocket")
-configure_package_config_file(
-  "${PROJECT_SOURCE_DIR}/cmake/hocketConfig.cmake.in"
-  "${CMAKE_CURRENT_BINARY_DIR}/hocketConfig.cmake"
-  INSTALL_DESTINATION "${hocket_package_dir}")
-write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/hocketConfigVersion.cmake"
-  COMPATIBILITY SameMinorVersion)
-install(FILES
-  "${CMAKE_CURRENT_BINARY_DIR}/hocketConfig.cmake"
-  "${CMAKE_CURRENT_BINARY_DIR}/hocketConfigVersion.cmake"
-  DESTINATION "${hocket_package_dir}" COMPONENT development)
+set(hocket_pcs hocket hocket-serve hocket-store hocket-postgres)
+set(hocket_pc_requires "${LUA_MODULE_NAME} libuv libcjson yaml-0.1 ${hocket_curl}")
+set(hocket_pc_private "-pthread -ldl -lm")
+include(HocketPackage)
 foreach(set Targets ServeTargets StoreTargets PostgresTargets StaticTargets)
   if(HOCKET_SHARED OR set STREQUAL "StaticTargets")
     install(EXPORT hocket${set} NAMESPACE hocket:: DESTINATION "${hocket_package_dir}" COMPONENT development)
   endif()
-endforeach()
-
-# ---- pkg-config -----------------------------------------------------------------------
-
-# Relative to the .pc file, so that an installed tree can be moved.
-set(hocket_pc_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
-if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
-  set(hocket_pc_prefix "${CMAKE_INSTALL_PREFIX}")
-  set(hocket_pc_libdir "${CMAKE_INSTALL_LIBDIR}")
-else()
-  file(RELATIVE_PATH up "/x/${hocket_pc_dir}" "/x")
-  string(REGEX REPLACE "/$" "" up "${up}")
-  set(hocket_pc_prefix "\${pcfiledir}/${up}")
-  set(hocket_pc_libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
-endif()
-set(hocket_pc_requires "${LUA_MODULE_NAME} libuv libcjson yaml-0.1 ${hocket_curl}")
-foreach(pc hocket hocket-serve hocket-store hocket-postgres)
-  configure_file("${PROJECT_SOURCE_DIR}/cmake/${pc}.pc.in"
-    "${CMAKE_CURRENT_BINARY_DIR}/${pc}.pc" @ONLY)
-  install(FILES "${CMAKE_CURRENT_BINARY_DIR}/${pc}.pc" DESTINATION "${hocket_pc_dir}" COMPONENT development)
 endforeach()
 
 # ---- Removing it again ----------------------------------------------------------------

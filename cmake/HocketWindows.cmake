@@ -70,6 +70,25 @@ foreach(version 5.1 5.2 5.3 5.4)
     LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lua/${version}")
 endforeach()
 
+# ---- Installing -----------------------------------------------------------------------
+
+# `cmake --install build/windows --prefix KIT` makes what an engine needs (packaging/windows/kit.sh adds the tests).
+set(CMAKE_INSTALL_BINDIR bin)
+set(CMAKE_INSTALL_LIBDIR lib)
+set(CMAKE_INSTALL_INCLUDEDIR include)
+install(FILES "${CMAKE_BINARY_DIR}/hocket.dll" DESTINATION bin COMPONENT library)
+install(FILES "${CMAKE_BINARY_DIR}/hocket.lib" "${CMAKE_BINARY_DIR}/libhocket.dll.a" "${definitions}" DESTINATION lib
+  COMPONENT development)
+install(FILES "${PROJECT_SOURCE_DIR}/include/hocket/hocket.h" DESTINATION include/hocket COMPONENT development)
+install(FILES "${PROJECT_SOURCE_DIR}/cmake/hocketWindowsTargets.cmake" DESTINATION lib/cmake/hocket RENAME hocketTargets.cmake
+  COMPONENT development)
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION . COMPONENT library)
+install(DIRECTORY "${CMAKE_BINARY_DIR}/lua" DESTINATION . COMPONENT lua FILES_MATCHING PATTERN "*.dll")
+set(hocket_pcs hocket)
+set(hocket_pc_requires "")
+set(hocket_pc_private "")
+include(HocketPackage)
+
 if(HOCKET_TESTS)
   enable_testing()
   add_subdirectory(tests)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes a folder to copy to Windows: the library with its headers and modules, and the tests, which run.cmd runs there.
+# Makes a folder to copy to Windows: the library as it is installed (bin, include, lib, lua), and the tests, which run.cmd runs there.
 #   kit.sh [FOLDER]          build/hocket-windows; after `./dev windows`, or packaging/windows/build.sh build/windows
 set -eu
 windows=$(cd "$(dirname "$0")" && pwd)
@@ -11,21 +11,29 @@ kit=${1:-$source/build/hocket-windows}
     exit 1
 }
 rm -rf "$kit"
-mkdir -p "$kit/include/hocket" "$kit/tests/c"
-cp "$build/hocket.dll" "$build/hocket.lib" "$build/libhocket.dll.a" "$build/hocket.def" "$build"/hocket_*.exe "$build"/test_*.exe "$kit/"
-cp "$source/include/hocket/hocket.h" "$kit/include/hocket/"
-cp -r "$build/lua" "$build/engines" "$kit/"
-cp -r "$source/tests/lua" "$source/tests/module" "$kit/tests/"
+mkdir -p "$kit/tests/c"
+cmake --install "$build" --prefix "$kit" >/dev/null
+cp "$build"/hocket_*.exe "$build"/test_*.exe "$kit/bin/" # beside the DLL
+cp -r "$build/engines" "$kit/"
+cp -r "$source/tests/lua" "$source/tests/module" "$source/tests/windows" "$kit/tests/"
+luajit=${HOCKET_WINDOWS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/hocket/windows}/root/luajit
+[ ! -d "$luajit" ] || cp -r "$luajit" "$kit/engines/"
 cp -r "$source/examples" "$kit/"
 find "$build/tests" -name 'test_*.exe' -exec cp {} "$kit/tests/c/" \;
-find "$kit/lua" "$kit/engines" -type f ! -name '*.dll' ! -name '*.exe' -delete
+find "$kit/engines" -type f ! -name '*.dll' ! -name '*.exe' -delete
 sed 's/$/\r/' "$windows/run.cmd" >"$kit/run.cmd"
 
-# Each test: its kind, its name, and what is run. test_parse reads the whole project.
+# Each test: its kind, its name, what is run, and "kept", a script or nothing (-). test_parse reads the whole project.
 {
-    for exe in "$kit"/tests/c/*.exe; do echo "c $(basename "$exe" .exe) tests/c/$(basename "$exe")"; done
-    for exe in "$kit"/test_*.exe; do echo "c $(basename "$exe" .exe) $(basename "$exe")"; done
-    grep '^[a-z]' "$source/tests/windows/lua.txt" | grep -v test_parse | while read -r file _; do echo "lua $(basename "$file" .lua) tests/lua/$file"; done
+    for exe in "$kit"/tests/c/*.exe; do echo "c $(basename "$exe" .exe) tests/c/$(basename "$exe") -"; done
+    for exe in "$kit"/bin/test_*.exe; do echo "c $(basename "$exe" .exe) bin/$(basename "$exe") -"; done
+    grep '^[a-z]' "$source/tests/windows/lua.txt" | grep -v test_parse |
+        while read -r file kept; do echo "lua $(basename "$file" .lua) tests/lua/$file ${kept:--}"; done
+    echo "engine engine bin/hocket_engine.exe engines/lua5.4/lua54.exe"
+    if [ -d "$luajit" ]; then
+        for mode in --save --load; do echo "game npcs$mode engines/luajit/luajit.exe $mode"; done
+        for script in bridge same save; do echo "5.1 $script-luajit engines/luajit/luajit.exe tests/module/$script.lua"; done
+    fi
     for version in 5.1 5.2 5.3 5.4; do
         scripts='bridge same save'
         [ $version != 5.4 ] || scripts='stock ends same save'

@@ -5,6 +5,8 @@ set -eu
 windows=$(cd "$(dirname "$0")" && pwd)
 source=$(cd "$windows/../.." && pwd)
 build=$source/build/windows
+"$windows/libraries.sh"
+"$windows/love.sh"
 "$windows/build.sh" "$build"
 HOCKET_WINE_HOME=$HOME
 WINEPREFIX=${HOCKET_WINDOWS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/hocket/windows}/wine

@@ -1,8 +1,9 @@
 #!/bin/sh
-# npcs.sh SOURCE BUILD LUAJIT: villagers who plan, change while the game runs, and are saved in the middle of what they say
-# (examples/embed/npcs). With HOCKET_LINUX_MODULE, a folder with hocket.so for LuaJIT here, saves go from one system to the other.
+# npcs.sh SOURCE BUILD PROGRAM: villagers who plan, change while the game runs, and are saved in the middle of what they say
+# (examples/embed/npcs), played by love.exe, or by luajit.exe with a stand-in for LÖVE. With HOCKET_LINUX_MODULE, a folder with
+# hocket.so for LuaJIT here, saves of the stand-in go from one system to the other.
 set -eu
-source_dir=$1 build=$2 luajit=$3
+source_dir=$1 build=$2 program=$3
 here=$source_dir/tests/windows
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -13,7 +14,11 @@ fail() {
     exit 1
 }
 windows() {
-    LUA_CPATH="$build/lua/5.1/?.dll" sh "$here/wine.sh" "$luajit" "$here/love.lua" "$work/game" "$work" --headless "$@" >"$work/out" 2>&1 || fail "it ended with $?"
+    case $program in
+    *love.exe) set -- "Z:$work/game" --headless "$@" ;;
+    *) set -- "$here/love.lua" "Z:$work/game" "Z:$work" --headless "$@" ;;
+    esac
+    LUA_CPATH="$build/lua/5.1/?.dll" timeout 120 sh "$here/wine.sh" "$program" "$@" >"$work/out" 2>&1 </dev/null || fail "it ended with $?"
     cat "$work/out"
 }
 linux() {
