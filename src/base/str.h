@@ -33,6 +33,23 @@ static inline bool hocket__str_begins(struct hocket__str s, const char *with)
     return s.n >= n && memcmp(s.p, with, n) == 0;
 }
 
+/* Where the blanks of JSON end that begin at `at`. */
+static inline size_t hocket__str_blanks(struct hocket__str s, size_t at)
+{
+    while (at < s.n && memchr(" \t\r\n", s.p[at], 4))
+        at++;
+    return at;
+}
+
+/* Of a hexadecimal digit; -1: it is none. */
+static inline int hocket__hex_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
 /* With a literal its length is known where this stands, and no function is called. */
 static inline bool hocket__str_is(struct hocket__str a, const char *literal)
 {

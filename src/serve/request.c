@@ -42,18 +42,9 @@ void hocket__body_init(struct hocket__body *b, bool chunked, uint64_t length)
     };
 }
 
-static int hex(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 static int length_byte(struct hocket__body *b, char c)
 {
-    int digit = hex(c);
+    int digit = hocket__hex_value(c);
     if (digit >= 0) {
         b->left = b->left * 16 + (unsigned) digit;
         return ++b->digits > MAX_DIGITS ? STATUS_LARGE : 0;

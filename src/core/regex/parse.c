@@ -144,22 +144,14 @@ bool hocket__regex_class_has(const struct hocket__regex_class *c, uint32_t code)
  * What \d, \w and \s stand for is ECMA-262's, without the flag u: ASCII for the first two, and the
  * spaces of Unicode for the third. */
 
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static bool read_hex(struct hocket__regex_parser *ps, int most, uint32_t *out)
 {
     const char *p = ps->p;
     uint32_t v = 0;
     for (int i = 0; i < most; i++, p++) {
-        if (p >= ps->end || hex_value(*p) < 0)
+        if (p >= ps->end || hocket__hex_value(*p) < 0)
             return false;
-        v = v * 16 + (uint32_t) hex_value(*p);
+        v = v * 16 + (uint32_t) hocket__hex_value(*p);
     }
     ps->p = p;
     *out = v;
@@ -170,8 +162,8 @@ static bool read_braced_code(struct hocket__regex_parser *ps, uint32_t *out)
 {
     uint32_t v = 0;
     const char *p = ps->p;
-    for (; p < ps->end && hex_value(*p) >= 0 && v <= 0x10ffff; p++)
-        v = v * 16 + (uint32_t) hex_value(*p);
+    for (; p < ps->end && hocket__hex_value(*p) >= 0 && v <= 0x10ffff; p++)
+        v = v * 16 + (uint32_t) hocket__hex_value(*p);
     if (p == ps->p || p >= ps->end || *p != '}' || v > 0x10ffff)
         return false;
     ps->p = p + 1;

@@ -179,14 +179,6 @@ static bool uri_is_absolute(struct hocket__str uri)
     return scheme_length(uri) > 0;
 }
 
-static int hex(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Decodes %XX, into the arena. */
 static int uri_decode(struct hocket__arena *m, struct hocket__str s, struct hocket__str *out)
 {
@@ -199,8 +191,11 @@ static int uri_decode(struct hocket__arena *m, struct hocket__str s, struct hock
     if (!to)
         return HOCKET_ENOMEM;
     for (size_t i = 0; i < s.n; i++) {
-        bool coded = s.p[i] == '%' && s.n - i > 2 && hex(s.p[i + 1]) >= 0 && hex(s.p[i + 2]) >= 0;
-        to[n++] = coded ? (char) (hex(s.p[i + 1]) * 16 + hex(s.p[i + 2])) : s.p[i];
+        bool coded = s.p[i] == '%' && s.n - i > 2 && hocket__hex_value(s.p[i + 1]) >= 0
+                     && hocket__hex_value(s.p[i + 2]) >= 0;
+        to[n++] = coded
+                      ? (char) (hocket__hex_value(s.p[i + 1]) * 16 + hocket__hex_value(s.p[i + 2]))
+                      : s.p[i];
         i += coded ? 2 : 0;
     }
     *out = hocket__str(to, n);

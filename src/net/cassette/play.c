@@ -37,16 +37,12 @@ static bool is_wanted(const struct handing *h)
     return h->x->state == HOCKET__ASKED && h->err.status == 0;
 }
 
-static int digit(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static void decode_hex(struct hocket__str s, struct hocket__buf *out)
 {
     for (size_t i = 0; i + 1 < s.n; i += 2)
-        if (digit(s.p[i]) >= 0 && digit(s.p[i + 1]) >= 0)
-            hocket__buf_addc(out, (char) (digit(s.p[i]) * 16 + digit(s.p[i + 1])));
+        if (hocket__hex_value(s.p[i]) >= 0 && hocket__hex_value(s.p[i + 1]) >= 0)
+            hocket__buf_addc(
+                out, (char) (hocket__hex_value(s.p[i]) * 16 + hocket__hex_value(s.p[i + 1])));
 }
 
 /* A string, or {"hex":"…"}, whose first token was read. */

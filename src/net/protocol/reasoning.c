@@ -62,13 +62,6 @@ static enum tag next_tag(struct hocket__str s, size_t *at, size_t *length)
     return NONE;
 }
 
-static size_t skip_blanks(struct hocket__str s, size_t at)
-{
-    while (at < s.n && memchr(" \t\r\n", s.p[at], 4))
-        at++;
-    return at;
-}
-
 static bool begins_json(struct hocket__str s, size_t at)
 {
     return at < s.n && (s.p[at] == '{' || s.p[at] == '[');
@@ -102,7 +95,7 @@ static bool has_tag(struct hocket__str s)
 
 size_t hocket__reasoning_end(struct hocket__str text)
 {
-    size_t at = 0, end = 0, rest = skip_blanks(text, 0), length;
+    size_t at = 0, end = 0, rest = hocket__str_blanks(text, 0), length;
     if (!has_tag(text))
         return 0;
     for (int places = 0;; places++) {
@@ -110,7 +103,7 @@ size_t hocket__reasoning_end(struct hocket__str text)
             return end;
         if (!pass_closing(text, &at))
             break;
-        end = rest = skip_blanks(text, at);
+        end = rest = hocket__str_blanks(text, at);
     }
     bool open = rest < text.n && text.p[rest] == '<' && tag_at(text, rest, &length) == OPENING;
     return open ? text.n : end;
@@ -118,7 +111,7 @@ size_t hocket__reasoning_end(struct hocket__str text)
 
 static void add_piece(struct hocket__buf *b, size_t before, struct hocket__str piece)
 {
-    size_t from = b->len == before ? skip_blanks(piece, 0) : 0;
+    size_t from = b->len == before ? hocket__str_blanks(piece, 0) : 0;
     hocket__buf_add(b, piece.p + from, piece.n - from);
 }
 
@@ -186,7 +179,7 @@ static void close_block(struct hocket__think_splitter *p)
 static size_t take_blank(
     struct hocket__think_splitter *p, struct hocket__str s, size_t at, bool *more)
 {
-    size_t i = skip_blanks(s, at), length = 0;
+    size_t i = hocket__str_blanks(s, at), length = 0;
     enum tag tag = i < s.n && s.p[i] == '<' ? tag_at(s, i, &length) : NONE;
     *more = i < s.n && tag != CUT;
     if (!*more)
@@ -302,7 +295,7 @@ void hocket__think_splitter_delta(
 void hocket__think_splitter_end(struct hocket__think_splitter *p)
 {
     struct hocket__str held = hocket__buf_str(&p->held);
-    size_t from = p->state == HOCKET__PARTING_BLANK && p->parted ? skip_blanks(held, 0) : 0;
+    size_t from = p->state == HOCKET__PARTING_BLANK && p->parted ? hocket__str_blanks(held, 0) : 0;
     put(p, p->state == HOCKET__PARTING_REASONING, part_of(held, from, held.n));
     hocket__buf_cut(&p->held, 0);
 }

@@ -19,16 +19,9 @@ static struct hocket__str rest_of(const struct reader *t)
     return hocket__str(t->text.p + t->at, t->text.n - t->at);
 }
 
-static size_t blanks(struct hocket__str s, size_t at)
-{
-    while (at < s.n && memchr(" \t\r\n", s.p[at], 4))
-        at++;
-    return at;
-}
-
 static bool take(struct reader *t, const char *mark)
 {
-    size_t at = blanks(t->text, t->at);
+    size_t at = hocket__str_blanks(t->text, t->at);
     if (!hocket__str_begins(hocket__str(t->text.p + at, t->text.n - at), mark))
         return false;
     t->at = at + strlen(mark);
@@ -37,7 +30,7 @@ static bool take(struct reader *t, const char *mark)
 
 static bool is_at_end(struct reader *t)
 {
-    t->at = blanks(t->text, t->at);
+    t->at = hocket__str_blanks(t->text, t->at);
     return t->at == t->text.n;
 }
 
@@ -81,7 +74,7 @@ static size_t find(struct hocket__str s, const char *mark)
 static bool take_json(struct reader *t, const char *closing, struct hocket__str *value)
 {
     struct hocket__json j;
-    t->at = blanks(t->text, t->at);
+    t->at = hocket__str_blanks(t->text, t->at);
     struct hocket__str rest = rest_of(t);
     if (rest.n == 0 || (*rest.p != '{' && *rest.p != '['))
         return false;
@@ -166,7 +159,7 @@ static struct hocket__str inside(struct hocket__str quoted)
 
 static bool is_object(struct hocket__str text)
 {
-    size_t at = blanks(text, 0);
+    size_t at = hocket__str_blanks(text, 0);
     return at < text.n && text.p[at] == '{' && hocket__json_check(text, NULL) == 0;
 }
 
@@ -229,7 +222,7 @@ static bool take_named(struct reader *t, struct hocket__str name, const char *cl
 
 static bool take_mistral(struct reader *t)
 {
-    size_t at = blanks(t->text, t->at);
+    size_t at = hocket__str_blanks(t->text, t->at);
     if (at < t->text.n && (t->text.p[at] == '[' || t->text.p[at] == '{'))
         return take_calls(t, NULL);
     t->at = at;
@@ -334,7 +327,7 @@ static enum hocket__text_calls_begin object_begins(struct hocket__str s, size_t 
 {
     static const char *const keys[] = { "name", "arguments", "parameters", "function", "type",
         "id" };
-    at = blanks(s, at);
+    at = hocket__str_blanks(s, at);
     if (at < s.n && (s.p[at] == '"' || s.p[at] == '\''))
         at++;
     struct hocket__str key = word_at(s, at);
@@ -351,7 +344,7 @@ static enum hocket__text_calls_begin value_begins(struct hocket__str s, size_t a
         return object_begins(s, at + 1);
     if (s.p[at] != '[')
         return HOCKET__TEXT_CALLS_NO;
-    at = blanks(s, at + 1);
+    at = hocket__str_blanks(s, at + 1);
     return at == s.n        ? HOCKET__TEXT_CALLS_SHORT
            : s.p[at] == '{' ? object_begins(s, at + 1)
                             : HOCKET__TEXT_CALLS_NO;
@@ -371,7 +364,7 @@ static enum hocket__text_calls_begin item_begins(struct hocket__str s, size_t at
 enum hocket__text_calls_begin hocket__text_calls_begin(struct hocket__str text)
 {
     static const char *const fence[] = { "```", NULL };
-    size_t at = blanks(text, 0);
+    size_t at = hocket__str_blanks(text, 0);
     if (at == text.n)
         return HOCKET__TEXT_CALLS_SHORT;
     enum hocket__text_calls_begin fenced = any_of(hocket__str(text.p + at, text.n - at), fence);
@@ -380,5 +373,5 @@ enum hocket__text_calls_begin hocket__text_calls_begin(struct hocket__str text)
     if (fenced == HOCKET__TEXT_CALLS_NO)
         return item_begins(text, at);
     at += 3;
-    return item_begins(text, blanks(text, at + word_at(text, at).n));
+    return item_begins(text, hocket__str_blanks(text, at + word_at(text, at).n));
 }
