@@ -38,7 +38,7 @@ static void test_add(void **state)
     assert_int_equal(sum.unpriced, 2); /* stays */
 }
 
-static void test_not_told(void **state)
+static void test_not_reported(void **state)
 {
     struct hocket__usage_sum sum = { .input = 5 };
     const struct hocket__usage_sum none = { -1, -1, -1, -1, -1, -1, -1, -1, -1, -1 };
@@ -123,7 +123,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_add),
-        cmocka_unit_test(test_not_told),
+        cmocka_unit_test(test_not_reported),
         cmocka_unit_test(test_saturates),
         cmocka_unit_test(test_dollars),
         cmocka_unit_test(test_grouping),

@@ -176,7 +176,7 @@ static void a_full_queue_can_be_ended(void **state)
     bench_close(&b);
 }
 
-static void drained_is_told(void **state)
+static void reports_that_it_is_drained(void **state)
 {
     struct bench b;
     char got[65536];
@@ -385,7 +385,7 @@ int main(void)
         cmocka_unit_test(a_head_request_gets_no_body),
         cmocka_unit_test(a_slow_client_meets_the_limit),
         cmocka_unit_test(a_full_queue_can_be_ended),
-        cmocka_unit_test(drained_is_told),
+        cmocka_unit_test(reports_that_it_is_drained),
         cmocka_unit_test(one_that_never_reads_is_cut),
         cmocka_unit_test(a_client_that_goes_is_noticed),
         cmocka_unit_test(writing_to_a_client_that_is_gone),

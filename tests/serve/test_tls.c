@@ -309,7 +309,7 @@ static void a_client_that_goes_is_noticed(void **state)
 }
 
 /* Of an answer without a length the end says whether it is whole. */
-static void an_end_is_told_from_a_cut(void **state)
+static void tells_an_end_from_a_cut(void **state)
 {
     struct bench b;
     struct client c;
@@ -690,7 +690,7 @@ int main(void)
         cmocka_unit_test(much_goes_both_ways),
         cmocka_unit_test(a_stream_comes_piece_by_piece),
         cmocka_unit_test(a_client_that_goes_is_noticed),
-        cmocka_unit_test(an_end_is_told_from_a_cut),
+        cmocka_unit_test(tells_an_end_from_a_cut),
         cmocka_unit_test(a_slow_client_meets_the_limit),
         cmocka_unit_test(what_is_not_spoken_is_refused),
         cmocka_unit_test(plain_words_are_answered_in_plain_words),

@@ -615,7 +615,7 @@ static void not_called(struct hocket__store_wait *w, int status, const struct ho
     fail_msg("a wait that was forgotten was told");
 }
 
-static void a_forgotten_wait_is_not_told(void **state)
+static void does_not_report_a_forgotten_wait(void **state)
 {
     struct fixture *f = *state;
     struct hocket__store_claim claim = fixture_put(f, RUN_1);
@@ -1330,7 +1330,7 @@ int conformance(const struct store_kind *kind)
         TEST(a_fork_of_nothing_is_refused),
         TEST(a_run_has_one_owner),
         TEST(what_was_released_is_written_no_more),
-        TEST(a_forgotten_wait_is_not_told),
+        TEST(does_not_report_a_forgotten_wait),
         TEST(a_cancelled_call_is_silent),
         TEST(closing_keeps_what_was_handed_over),
         TEST(closing_ends_all_that_waits),

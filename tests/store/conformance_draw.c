@@ -113,7 +113,7 @@ static void a_block_holds_all_back(void **state)
 
 #define PLACES(who) .capacity = 10, .holder = HOCKET__STR(who), .lease_ms = 5000
 
-static void places_are_lent(void **state)
+static void places_are_leased(void **state)
 {
     struct fixture *f = *state;
     assert_int_equal(DRAW(.want = 7, PLACES("a")).granted, 7);
@@ -217,7 +217,7 @@ static void what_is_held_is_not_spent_by_others(void **state)
     assert_int_equal(d.holders, 0);
 }
 
-static void who_looks_is_told_and_changes_nothing(void **state)
+static void looking_reports_and_changes_nothing(void **state)
 {
     struct fixture *f = *state;
     assert_int_equal(DRAW(.capacity = 10).level, 10); /* nothing was ever drawn */
@@ -266,9 +266,9 @@ int conformance_draw(const struct store_kind *kind)
         TEST(a_budget_is_used_up),
         TEST(what_is_larger_than_the_limit_is_owed),
         TEST(a_block_holds_all_back),
-        TEST(places_are_lent),
+        TEST(places_are_leased),
         TEST(what_is_held_is_not_spent_by_others),
-        TEST(who_looks_is_told_and_changes_nothing),
+        TEST(looking_reports_and_changes_nothing),
         TEST(what_is_spent_again_is_spent_once),
         TEST(a_clock_may_be_put_back),
         TEST(old_rows_go),

@@ -404,7 +404,7 @@ static void runs_of_nobodys_pool_stay_as_they_are(void **state)
     assert_string_equal(next(f, "default", &other), RUN_2);
 }
 
-static void a_caller_hears_of_the_end(void **state)
+static void a_caller_gets_the_end(void **state)
 {
     struct fixture *f = *state;
     struct hocket__store_claim caller, c;
@@ -572,7 +572,7 @@ static int on_early(void *ud, const struct hocket__store_row *row)
 }
 
 /* By one that is cancelled in between, or has enough. */
-static void what_a_reader_has_not_heard_of_is_given_back(void **state)
+static void gives_back_runs_unseen_by_their_reader(void **state)
 {
     struct fixture *f = *state;
     submit(f, RUN_1, "default", 0);
@@ -665,7 +665,7 @@ static void rows_of_before_are_read(void **state)
 }
 
 /* Who hands a run in, or speaks to one, may be who works at it. */
-static void what_is_queued_is_told_to_who_watches(void **state)
+static void watchers_learn_of_queued_runs(void **state)
 {
     struct fixture *f = *state;
     hocket__store_watch(f->s, true);
@@ -1216,16 +1216,16 @@ int conformance_queue(const struct store_kind *kind)
         TEST(a_message_for_one_that_is_had_is_not_lost),
         TEST(what_is_said_to_ones_own_run_is_not_lost),
         TEST(runs_of_nobodys_pool_stay_as_they_are),
-        TEST(a_caller_hears_of_the_end),
+        TEST(a_caller_gets_the_end),
         TEST(runs_that_belong_together_stay),
         TEST(runs_are_listed_by_their_queue),
         TEST(a_cancelled_call_takes_nothing),
         TEST(a_reader_that_fails_takes_nothing),
         TEST(a_reader_that_fails_takes_none_of_several),
-        TEST(what_a_reader_has_not_heard_of_is_given_back),
+        TEST(gives_back_runs_unseen_by_their_reader),
         TEST(a_copy_is_nobodys_job),
         TEST(rows_of_before_are_read),
-        TEST(what_is_queued_is_told_to_who_watches),
+        TEST(watchers_learn_of_queued_runs),
         TEST(any_allocation_may_fail),
 #ifndef _WIN32
         TEST(each_run_has_one_worker),

@@ -207,7 +207,7 @@ static void it_needs_no_room(void **state)
     assert_string_equal(next(f, &c), RUN_2);
 }
 
-static void who_watches_hears_of_it(void **state)
+static void watchers_are_notified(void **state)
 {
     struct fixture *f = *state;
     hocket__store_watch(f->s, true);
@@ -331,7 +331,7 @@ int conformance_submit(const struct store_kind *kind)
         TEST(who_hands_in_the_same_is_second),
         TEST(one_whose_asker_is_gone_is_a_workers),
         TEST(it_needs_no_room),
-        TEST(who_watches_hears_of_it),
+        TEST(watchers_are_notified),
         TEST(an_items_files_come_with_it),
         TEST(what_makes_no_sense_is_not_asked),
         TEST(any_allocation_may_fail),

@@ -325,7 +325,7 @@ static struct fixture *begin_question(void)
     return f;
 }
 
-static void what_is_told_of_a_question_is_true(void **state)
+static void reports_about_a_question_are_true(void **state)
 {
     (void) state;
     for (int what = 0; what < QUESTIONS; what++) {
@@ -346,7 +346,7 @@ static void what_is_told_of_a_question_is_true(void **state)
     }
 }
 
-static void what_a_question_was_told_lasts(void **state)
+static void an_answer_to_a_question_lasts(void **state)
 {
     (void) state;
     for (int what = 0; what < QUESTIONS; what++)
@@ -377,8 +377,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_full_disk_is_not_waited_for),
         cmocka_unit_test(a_loss_of_power_loses_nothing_synced),
         cmocka_unit_test(a_kill_loses_nothing_written),
-        cmocka_unit_test(what_is_told_of_a_question_is_true),
-        cmocka_unit_test(what_a_question_was_told_lasts),
+        cmocka_unit_test(reports_about_a_question_are_true),
+        cmocka_unit_test(an_answer_to_a_question_lasts),
     };
     int rc = cmocka_run_group_tests(tests, NULL, NULL);
     printf("%u points\n", points);

@@ -386,7 +386,7 @@ static void what_stood_in_the_way_may_go(void **state)
 }
 
 /* And where it stays everything ends with it again, told anew. */
-static void what_stands_in_the_way_is_told_again(void **state)
+static void reports_an_obstacle_again(void **state)
 {
     struct fixture *f = *state;
     struct hocket__store_run run = fixture_run(RUN_1);
@@ -733,7 +733,7 @@ static void who_slept_past_a_lease_writes_nothing(void **state)
 }
 
 /* Stopped right behind its claim, it hears of both at once: that the run is its own, and that it was lost. */
-static void a_claim_is_told_before_its_loss(void **state)
+static void reports_a_claim_before_its_loss(void **state)
 {
     struct fixture *f = *state, g;
     struct hocket__store_claim mine, theirs;
@@ -857,7 +857,7 @@ static bool has_changed(struct fixture *f)
     return f->news[HOCKET__STORE_CHANGED] > 0;
 }
 
-static void what_others_write_is_told(void **state)
+static void reports_writes_of_others(void **state)
 {
     struct fixture *f = *state, g;
     fixture_open(f);
@@ -1067,7 +1067,7 @@ int main(void)
         TEST(what_may_only_be_read_is_of_this_version),
         TEST(what_is_no_file_is_refused),
         TEST(what_stood_in_the_way_may_go),
-        TEST(what_stands_in_the_way_is_told_again),
+        TEST(reports_an_obstacle_again),
         TEST(networks_are_known),
         TEST(another_kind_of_file_is_refused),
         TEST(a_newer_one_is_refused),
@@ -1081,11 +1081,11 @@ int main(void)
         TEST(those_of_a_caller_are_found_at_once),
         TEST(two_stores_share_a_file),
         TEST(who_slept_past_a_lease_writes_nothing),
-        TEST(a_claim_is_told_before_its_loss),
+        TEST(reports_a_claim_before_its_loss),
         TEST(a_dead_owners_run_is_taken_at_once),
         TEST(a_dead_owners_job_is_taken_whatever_its_lease_says),
         TEST(many_begin_a_file_together),
-        TEST(what_others_write_is_told),
+        TEST(reports_writes_of_others),
         TEST(what_is_old_goes),
         TEST(what_is_too_much_goes_oldest_first),
         TEST(what_was_cut_off_goes_last),

@@ -128,7 +128,7 @@ static void a_database_that_was_away_is_a_lapse(void **state)
 }
 
 /* One that is slow all the time takes what was lost all the same. */
-static void patience_ends(void **state)
+static void waiting_ends(void **state)
 {
     (void) state;
     for (int i = 0; i < 100; i++) {
@@ -216,7 +216,7 @@ int main(void)
         TEST(who_begins_is_patient),
         TEST(what_ended_while_nobody_could_is_not_believed),
         TEST(a_database_that_was_away_is_a_lapse),
-        TEST(patience_ends),
+        TEST(waiting_ends),
         TEST(ours_are_renewed_in_time),
         TEST(what_could_not_be_renewed_is_tried_again),
         TEST(nothing_is_asked_for_nothing),

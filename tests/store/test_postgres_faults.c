@@ -172,7 +172,7 @@ static void long_texts_are_shared_and_go_with_the_last(void **state)
 /* ---- Connections ------------------------------------------------------------------------------------------- */
 
 /* Anything but a notification is seen by what was written: so one is sent that comes with nothing. */
-static void a_hint_is_heard_and_given(void **state)
+static void gives_and_takes_hints(void **state)
 {
     struct fixture *f = *state;
     struct fixture other;
@@ -702,7 +702,7 @@ int main(void)
         TEST(any_bytes_survive),
         TEST(what_is_written_wrongly_is_read),
         TEST(long_texts_are_shared_and_go_with_the_last),
-        TEST(a_hint_is_heard_and_given),
+        TEST(gives_and_takes_hints),
         TEST(a_session_that_was_ended_is_made_anew),
         TEST(a_server_may_be_away),
         TEST(closing_does_not_wait_for_the_server),

@@ -28,7 +28,7 @@ static void watch(struct fixture *f)
     until_changed(f);
 }
 
-static void all_who_watch_hear(void **state)
+static void all_watchers_are_notified(void **state)
 {
     struct fixture *f = *state;
     struct fixture two, writer;
@@ -60,14 +60,14 @@ static void all_who_watch_hear(void **state)
 }
 
 /* One that needs quotes in a statement of SQL. */
-static void those_of_a_schema_that_is_a_word_of_sql_hear(void **state)
+static void watchers_of_a_schema_named_like_sql_are_notified(void **state)
 {
     strcpy(pg_schema, "user");
-    all_who_watch_hear(state);
+    all_watchers_are_notified(state);
 }
 
 /* Who may only look hears as well, and takes nothing. */
-static void a_reader_hears(void **state)
+static void a_reader_is_notified(void **state)
 {
     struct fixture *f = *state;
     struct fixture reader;
@@ -413,9 +413,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, pg_setup, pg_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(all_who_watch_hear),
-        TEST(those_of_a_schema_that_is_a_word_of_sql_hear),
-        TEST(a_reader_hears),
+        TEST(all_watchers_are_notified),
+        TEST(watchers_of_a_schema_named_like_sql_are_notified),
+        TEST(a_reader_is_notified),
         TEST(the_clock_is_the_servers),
         TEST(a_renewed_lease_is_the_servers),
         TEST(what_is_put_off_comes_by_the_servers_clock),

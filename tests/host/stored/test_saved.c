@@ -349,7 +349,7 @@ static int count_in(const struct hocket__buf *b, const char *text)
 }
 
 /* Nothing of those that wait is replayed before somebody says something to one; and then it goes on as it would have. */
-static void test_asleep(void **state)
+static void test_suspended(void **state)
 {
     enum { FEW = 3 };
     struct life l, other, third;
@@ -758,7 +758,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_conversation),
         cmocka_unit_test(test_twice), cmocka_unit_test(test_anywhere),
         cmocka_unit_test(test_open_call), cmocka_unit_test(test_many),
-        cmocka_unit_test(test_asleep), cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_suspended), cmocka_unit_test(test_versions),
         cmocka_unit_test(test_several), cmocka_unit_test(test_closing),
         cmocka_unit_test(test_close_inside), cmocka_unit_test(test_ending),
         cmocka_unit_test(test_no_store), cmocka_unit_test(test_refused),

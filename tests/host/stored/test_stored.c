@@ -297,7 +297,7 @@ static void test_parked(void **state)
 }
 
 /* What one process says is heard by the one that has the run. */
-static void test_heard(void **state)
+static void test_messages(void **state)
 {
     struct life l;
     (void) state;
@@ -517,7 +517,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_done), cmocka_unit_test(test_cut_off),
         cmocka_unit_test(test_cancelled), cmocka_unit_test(test_parked),
-        cmocka_unit_test(test_heard), cmocka_unit_test(test_taken),
+        cmocka_unit_test(test_messages), cmocka_unit_test(test_taken),
         cmocka_unit_test(test_conversation), cmocka_unit_test(test_broken),
         cmocka_unit_test(test_second_host), cmocka_unit_test(test_lost),
         cmocka_unit_test(test_elsewhere) };

@@ -308,7 +308,7 @@ static void test_stack(void **state)
 }
 
 /* A request that is not made any more holds the others back only for a while. */
-static void test_patience(void **state)
+static void test_deadline_of_a_replay(void **state)
 {
     static const char text[] = HEAD ASK("1", "0", "a") ASK("2", "1", "gone") SAY("1", "5", "aa");
     struct stage g;
@@ -498,7 +498,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_disk_full, fixture_setup, fixture_teardown),
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_stack),
-        cmocka_unit_test(test_patience),
+        cmocka_unit_test(test_deadline_of_a_replay),
         cmocka_unit_test(test_differences),
         cmocka_unit_test(test_cancelled_and_broken_off),
         cmocka_unit_test(test_recorded_errors),

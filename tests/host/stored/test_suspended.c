@@ -52,7 +52,7 @@ static void assert_lost(hocket_host *h, struct life *l)
 }
 
 /* It sleeps, and hears so with the next renewal. */
-static void test_lost_asleep(void **state)
+static void test_lost_while_suspended(void **state)
 {
     struct life l = { .run = 0 };
     char name[32];
@@ -68,7 +68,7 @@ static void test_lost_asleep(void **state)
 }
 
 /* It is spoken to before that: nothing of it is done here, and nothing told to who has it now. */
-static void test_lost_said(void **state)
+static void test_lost_with_a_message(void **state)
 {
     struct life l = { .run = 0 };
     struct hocket_error err;
@@ -122,7 +122,7 @@ static void test_lost_while_read(void **state)
 /* ---- What is said to it ------------------------------------------------------------------- */
 
 /* The disk is full meanwhile: it wakes when that is written. Nothing more is taken of what would be too much. */
-static void test_said_on_full_disk(void **state)
+static void test_message_on_full_disk(void **state)
 {
     struct life one = { .run = 0 }, other = { .run = 0 };
     struct hocket_error err;
@@ -155,9 +155,9 @@ static void test_said_on_full_disk(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_lost_asleep),
-        cmocka_unit_test(test_lost_said), cmocka_unit_test(test_lost_while_read),
-        cmocka_unit_test(test_said_on_full_disk) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_lost_while_suspended),
+        cmocka_unit_test(test_lost_with_a_message), cmocka_unit_test(test_lost_while_read),
+        cmocka_unit_test(test_message_on_full_disk) };
     disk_install();
     int failed = cmocka_run_group_tests(tests, set_up, tear_down);
     disk_forget();

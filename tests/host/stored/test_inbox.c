@@ -90,7 +90,7 @@ static void test_nothing(void **state)
     hocket_close(h, NULL, NULL);
 }
 
-static void test_asleep(void **state)
+static void test_suspended(void **state)
 {
     struct life l;
     char name[32];
@@ -176,7 +176,7 @@ static void take_until(hocket_host *h, const char *type)
 
 /* Without callbacks: the host and its store close, and nobody has taken the results of runs that have parked, that ask or
  * that are suspended. */
-static void test_untaken(void **state)
+static void test_results_nobody_takes(void **state)
 {
     struct hocket_error err;
     char name[32];
@@ -199,8 +199,8 @@ static void test_untaken(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_failed),
-        cmocka_unit_test(test_nothing), cmocka_unit_test(test_asleep),
+        cmocka_unit_test(test_nothing), cmocka_unit_test(test_suspended),
         cmocka_unit_test(test_judged), cmocka_unit_test(test_closed),
-        cmocka_unit_test(test_untaken) };
+        cmocka_unit_test(test_results_nobody_takes) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
