@@ -89,8 +89,7 @@ static int check(const struct memory *m, const struct word *w, const char *name,
 {
     bool is_list = strcmp(w->name, "list") == 0, is_rm = strcmp(w->name, "rm") == 0;
     if (!is_list && !name && !m->folder)
-        return cli_usage(
-            "memory", "%s: which memory? 'hocket memory list' lists them", w->name);
+        return cli_usage("memory", "%s: which memory? 'hocket memory list' lists them", w->name);
     if ((is_list && (count > 0 || name || m->folder)) || count < w->least
         || (is_rm && (count == 0) != m->all))
         return cli_usage("memory", "%s: expected %s", w->name, w->expected);
