@@ -102,6 +102,11 @@ static void test_directory(void **state)
     run(h, "buffer:inn", &out);
     assert_string_equal(out.error, "");
     assert_int_equal(hocket_load_dir(h, "inn", dir, &e), HOCKET_ENOTFOUND);
+    assert_int_equal(hocket_load_dir(h, "inn", "", &e), HOCKET_EINVAL);
+    char name[5000]; /* patterns of Lua take the square of its length */
+    memset(name, 'x', sizeof(name));
+    name[sizeof(name) - 1] = 0;
+    assert_int_equal(hocket_load_buffer(h, name, "return 1", 0, &e), HOCKET_EINVAL);
     hocket_close(h, NULL, NULL);
 }
 

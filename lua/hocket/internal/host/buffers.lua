@@ -104,7 +104,7 @@ local function check_text(name, text)
 end
 
 local function check_name(name)
-  if name == "" or fs.is_absolute(name) or name:find "/$" or name:find "//" or name:find "%f[^/%z]%.%.?%f[/%z]" then
+  if name == "" or #name > 4096 or fs.is_absolute(name) or name:find "/$" or name:find "//" or name:find "%f[^/%z]%.%.?%f[/%z]" then
     error({ code = "invalid", message = ("'%s' is no name for a text: a/b.md is one"):format(name) }, 0)
   end
 end
@@ -158,6 +158,7 @@ end
 ---@param dir string
 function buffers.directory(name, dir)
   check_name(name)
+  if dir == "" then error({ code = "invalid", message = "a directory to load needs a path" }, 0) end
   local found = { n = 0, texts = {} }
   dir = dir:gsub("(.)/+$", "%1")
   collect(dir, name, found)
