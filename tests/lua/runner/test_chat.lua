@@ -375,9 +375,31 @@ t.test("each message of a conversation with a workflow is the input of a call of
   t.has(turns[2].error.message, "/n: expected integer")
 end)
 
-t.test("a script that is no conversation is told so", function()
-  local _, reply, err = s.run(function(run) return talk.run(run, { kind = "script", path = "x.lua" }, "a", function() return "text" end) end)
-  t.fails("agent", "let it return a function", reply, err)
+t.test("a script that is no conversation is run with each message", function()
+  local asked = {}
+  local function script(_, text)
+    asked[#asked + 1] = text
+    if text == "two" then return nil, { code = "script", message = "not this one" } end
+    if text == "three" then return { n = 3 } end
+    return conversation.new(target().agent):send(text)
+  end
+  s.reply = function() return "an answer" end
+  local run, one = start({ kind = "script", path = "x.lua" }, nil, "one", script)
+  say(run, 1, "two")
+  say(run, 2, "three")
+  say(run, 3, "four")
+  say(run, 4, "")
+  one:wait()
+  local turns = finished(run)
+  t.same(asked, { "one", "two", "three", "four" })
+  t.same({ turns[1].content, turns[3].content, turns[4].content }, { "an answer", '{"n":3}', "an answer" })
+  t.same({ turns[1].ok, turns[2].ok, turns[2].error.message }, { true, false, "not this one" })
+  t.same({ turns[1].usage.calls, turns[3].usage.calls, turns[4].usage.calls }, { 1, 0, 1 })
+end)
+
+t.test("a script that is no conversation and gets no message is told so", function()
+  local _, reply, err = s.run(function(run) return talk.run(run, { kind = "script", path = "x.lua" }, nil, function() return "text" end) end)
+  t.fails("agent", "begin with a message, or let it return a function", reply, err)
 end)
 
 t.test("a cancel ends the conversation wherever it is", function()

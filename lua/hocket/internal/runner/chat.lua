@@ -73,10 +73,11 @@ local function cut_of(reply)
 end
 
 local function turn(run, responder, text)
-  local before, began = usage_now(run), fiber.now()
+  local answered = responders.has_answered(responder)
+  local before, began = answered and {} or usage_now(run), fiber.now() - (answered and run:seconds() or 0)
   run.turns = (run.turns or 0) + 1
   local is_newer = edition.of(run) >= 4
-  if is_newer then run.declined = nil end
+  if is_newer and not answered then run.declined = nil end
   run.turn = flow.spawn(function() return responder:say(text) end)
   local reply, err = outcome(run, run.turn)
   run.turn = nil
@@ -146,17 +147,18 @@ end
 ---@param run hocket.Run
 ---@param target table As hocket.internal.runner.target finds it.
 ---@param input? string The first one.
----@param script? fun(target: table): any Runs a target that is a script.
+---@param script? fun(target: table, input?: string): any Runs a target that is a script.
 ---@return hocket.Reply? last What was answered last.
 ---@return hocket.Error?
 function chat.run(run, target, input, script)
-  local responder <close>, err = responders.new(run, target, script)
+  if input == "" then input = nil end
+  local responder <close>, err = responders.new(run, target, script, input)
   if not responder then return nil, err end
   run.options.interactive = run.options.interactive ~= false
   run:emit("conversation_started", { target = target.path, kind = target.kind, agents = described(responder:agents()) })
   local last
   while true do
-    if not input or input == "" then
+    if not input then
       input, err = next_input(run, responder)
       if not input and err.code ~= "unsupported" then return nil, err end
       if not input then break end

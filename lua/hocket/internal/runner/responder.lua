@@ -1,5 +1,5 @@
---- Whom a conversation is with: an agent (alone or with its team), the planner, a plan's file, or a script's
---- function. Each has `say(text)`, `reload()` and `agents()`, and is closed at the end.
+--- Whom a conversation is with: an agent (alone or with its team), the planner, a plan's file, a script's
+--- function, or a script that answers each message. Each has `say(text)`, `reload()` and `agents()`, and is closed at the end.
 local agents = require "hocket.agent"
 local callers = require "hocket.internal.base.lazy" "hocket.internal.runner.caller"
 local edition = require "hocket.internal.base.edition"
@@ -7,6 +7,7 @@ local effects = require "hocket.internal.base.effects"
 local conversation = require "hocket.conversation"
 local json = require "hocket.json"
 local plan_target = require "hocket.internal.base.lazy" "hocket.internal.runner.plan_target"
+local script_reply = require "hocket.internal.base.lazy" "hocket.internal.runner.script_reply"
 local sources = require "hocket.internal.base.sources"
 local targets = require "hocket.internal.runner.target"
 local workflow = require "hocket.internal.base.lazy" "hocket.workflow"
@@ -201,14 +202,20 @@ local function of_workflow(made)
 end
 
 -- A function, a table with one called `chat`, or a workflow.
-local function made_by(script, target)
-  local made, err = script(target)
-  local plan = type(made) == "table" and workflow.of_file(made, target.path)
+local function conversation_in(value, target)
+  local plan = type(value) == "table" and workflow.of_file(value, target.path)
   if plan then return of_workflow(plan) end
-  if type(made) == "function" then made = { chat = made } end
-  if type(made) == "table" and type(made.chat) == "function" then return made end
-  if made == nil and err ~= nil then return nil, err end
-  return failure("agent", "%s: no conversation: let it return a function(text), or a table with one called 'chat'", target.path)
+  if type(value) == "function" then value = { chat = value } end
+  return type(value) == "table" and type(value.chat) == "function" and value or nil
+end
+
+-- Runs the script. Anything else that it returns is the answer to the message it was run with.
+local function made_by(script, target, input)
+  local value, err = script(target, input)
+  local made = conversation_in(value, target)
+  if made or value == nil and err ~= nil then return made, err end
+  if input then return nil, nil, { value = value } end
+  return failure("agent", "%s: no conversation: begin with a message, or let it return a function(text), or a table with one called 'chat'", target.path)
 end
 
 local function take_over(made, state)
@@ -245,6 +252,46 @@ function Script:reload()
   return { changed = json.array { self.target.path }, added = json.array {}, removed = json.array {} }
 end
 
+-- ---- A script that answers: it is run with each message, as `hocket run` does --------------------------------------
+
+local Answering = {}
+Answering.__index = Answering
+Answering.__close = function() end
+
+function Answering:say(text)
+  local made, value, err = self.made, nil, nil
+  self.made = nil
+  if made then
+    value = made.value
+  else
+    self.run.said_answer = nil
+    value, err = self.script(self.target, text)
+  end
+  self.run.files = {}
+  if value == nil and err == nil then value = self.run:said() end
+  local reply, wrong = script_reply(value, err)
+  if reply then reply.finish = reply.finish or "stop" end
+  return reply, wrong
+end
+
+function Answering:agents()
+  return {}
+end
+
+function Answering:reload()
+  local found, gone, state = newest(self.target, self.run.options)
+  if gone then return nil, gone end
+  self.target = found or self.target
+  move_on(self.run, self.target, state)
+  return { changed = json.array { self.target.path }, added = json.array {}, removed = json.array {} }
+end
+
+function Answering:compact()
+  return failure("unsupported", "%s remembers nothing that was said: each message is a request of its own", self.target.path)
+end
+
+Answering.clear = Answering.compact
+
 -- ---- Making -----------------------------------------------------------------------------------------------------
 
 local makers = {}
@@ -265,21 +312,29 @@ function makers.plan(run, target)
   return setmetatable({ run = run, target = target }, Plan)
 end
 
-function makers.script(run, target, script)
-  local made, err = made_by(script, target)
-  if not made then return nil, err end
-  return setmetatable({ run = run, target = target, script = script, made = made }, Script)
+function makers.script(run, target, script, input)
+  local made, err, answer = made_by(script, target, input)
+  if err then return nil, err end
+  return setmetatable({ run = run, target = target, script = script, made = made or answer }, made and Script or Answering)
 end
 
 --- Makes the one that a target stands for.
 ---@async
 ---@param run hocket.Run
 ---@param target table
----@param script? fun(target: table): any Runs the script anew; returns what it returns.
+---@param script? fun(target: table, input?: string): any Runs the script anew; returns what it returns.
+---@param input? string The first message: a script is run with it, and may have answered it (`has_answered`).
 ---@return table? responder
 ---@return hocket.Error?
-function responders.new(run, target, script)
-  return makers[target.kind](run, target, script)
+function responders.new(run, target, script, input)
+  return makers[target.kind](run, target, script, input)
+end
+
+--- Whether what was used before the first turn belongs to it.
+---@param responder table
+---@return boolean
+function responders.has_answered(responder)
+  return getmetatable(responder) == Answering and responder.made ~= nil
 end
 
 return responders

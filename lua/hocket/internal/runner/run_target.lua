@@ -220,7 +220,7 @@ local function work(run, target, input)
   local wrong = has_rules(run, target) and rule_check.of_target(run, target)
   if wrong then return nil, wrong end
   if run.options.conversation then
-    return require("hocket.internal.runner.chat").run(run, target, input, function(newest) return load_script(newest, run, nil) end)
+    return require("hocket.internal.runner.chat").run(run, target, input, function(newest, text) return load_script(newest, run, text) end)
   end
   if target.call then return worker.answer(run, input, orchestrate.call) end
   return not_agreed(run, target, (target.kind == "script" and run_script or run_agent)(target, input, run))
