@@ -76,7 +76,7 @@ until_true seen; run hocket workers --store "$READER"; expect 0; hasnt out "nobo
 parked() { hocket runs --state parked | grep -q "$queued"; }
 until_true parked
 run hocket workers; expect 0; has out "$queued"; has out question
-kill "$worker"; wait "$worker"; run hocket workers; has out "none: hocket work is one"
+kill "$worker"; wait "$worker"; run hocket workers; has out "none: 'hocket work' starts one"
 run hocket cancel "$queued"; expect 0
 
 # Budgets, before a call has drawn from one and after.
