@@ -166,9 +166,9 @@ local meaning = [[
 - **what keeping adds to a tool turn**: compared with its rows (four entries, four records) written by bare SQLite, 64 of each
   to a transaction (`bench/bench_rows.c`). These rows alone cost a fifth of a turn without a store, because SQL can read each
   event and each effect as a row. The limit of the row above is missed for this reason. Counted by callgrind, a turn without a
-  store takes 250,000 instructions of all libraries together. Keeping one whose tool only reads adds 246,000: SQLite 93,000 for
-  the eight rows, Lua 73,000 (a fiber, a digest and a table for each of two effects), our C 54,000 (packing, checksums, the
-  write-ahead file), libc 26,000. A tool that changes the world adds 24,000 more, because its intent is written before the call. One
+  store takes 250,000 instructions of all libraries together. Keeping one whose tool only reads adds 246,000. SQLite takes 93,000
+  of them for the eight rows, and Lua 73,000 (a fiber, a digest and a table for each of two effects). Our C takes 54,000 (packing,
+  checksums, the write-ahead file), libc 26,000. A tool that changes the world adds 24,000 more, because its intent is written before the call. One
   row for both ends of an effect that only reads would save some 25,000 in SQLite. We did not build it, because a replay compares
   the beginning of each effect with the log. A model's answer takes ten thousand times as long.
 - **limited for all processes**, **a project's day**: in a file both times. A provider's limits are reserved for many calls
@@ -192,7 +192,7 @@ local meaning = [[
 ---@return string
 function report.markdown(rows, notes, modules)
   local where = ("Measured on %s: %s; commit %s."):format(read "date -u +%Y-%m-%d", report.machine(), read "git rev-parse --short HEAD")
-  local out = { intro:format(where), "## The table\n", "| " .. table.concat(head, " | ") .. " |", "|---|--:|--:|--:|--:|--:|---|" }
+  local out = { (intro:gsub("%%s", function() return where end)), "## The table\n", "| " .. table.concat(head, " | ") .. " |", "|---|--:|--:|--:|--:|--:|---|" }
   for _, row in ipairs(rows) do out[#out + 1] = "| " .. table.concat(cells(row), " | ") .. " |" end
   out[#out + 1] = ""
   for _, note in ipairs(notes) do out[#out + 1] = "- " .. note end

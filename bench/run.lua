@@ -156,8 +156,9 @@ local function main()
   for _, row in ipairs(rows) do missed = missed + (report.misses(row) and 1 or 0) end
   for _, module in ipairs(modules) do missed = missed + (module.failed and 1 or 0) end
   if o.write then
+    local text = report.markdown(rows, notes, modules)
     local file = assert(io.open(o.write, "w"))
-    assert(file:write(report.markdown(rows, notes, modules)))
+    assert(file:write(text))
     file:close()
   end
   print(missed == 0 and "all limits are kept" or ("%d limits are missed"):format(missed))
