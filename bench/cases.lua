@@ -75,7 +75,7 @@ end
 
 -- What the log costs: the same run with its log in memory, and without.
 local function kept_turns(bed, o)
-  local what = "a tool turn of a run that is kept: CPU to one that is not"
+  local what = "a tool turn of a run that is kept: CPU to a run without a store"
   local script, many, times = bed.bench .. "/scripts/turns.lua", o.quick and 110 or 210, { log = {}, none = {} }
   for i = 1, o.reps do
     for _, how in ipairs { "none", "log" } do
@@ -315,7 +315,7 @@ local function ten_thousand(bed, o, who, job)
   return {
     ratio_row(what, "s", measure.median(one_multi), measure.median(cpu), nil, 0.8),
     { what = ("10,000 %s: memory each"):format(who), unit = "KB", floor = measure.median(floor_sizes), ours = measure.median(sizes), value = measure.median(sizes), goal = 25 },
-    { what = ("10,000 %s: to those that the server has at once"):format(who), unit = "streams", floor = measure.median(floor_peaks), ours = measure.median(peaks), value = n / measure.median(peaks), goal = 1.2, ratio = true },
+    { what = ("10,000 %s: to the ones that the server has at once"):format(who), unit = "streams", floor = measure.median(floor_peaks), ours = measure.median(peaks), value = n / measure.median(peaks), goal = 1.2, ratio = true },
   }
 end
 
@@ -541,7 +541,7 @@ end
 
 -- The tool of "turns" may change the world, so that each call begins when what was handed over is secured.
 local function kept_turn(bed, o, rounds)
-  return kept_row(bed, o, "a tool turn, kept: CPU to one that is not", "µs", 1.25, { script = "turns", model = "tools-20", together = true }, function(job)
+  return kept_row(bed, o, "a tool turn, kept: CPU to a run without a store", "µs", 1.25, { script = "turns", model = "tools-20", together = true }, function(job)
     local short, long = bed.hocket(job, 10), bed.hocket(job, rounds)
     return long.exit == 0 and short.exit == 0 and slope(long, short, (rounds - 10) * 21) or nil
   end)

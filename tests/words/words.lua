@@ -1,7 +1,7 @@
 -- The words of what people read: sentences that are too long, marks of a private voice, terms that nobody explains.
 --
 --   lua5.4 words.lua report FILE…    counts by kind and place, the worst files
---   lua5.4 words.lua added < DIFF    complains of lines that a `git diff -U0` adds; exit code 1 where there are any
+--   lua5.4 words.lua added < DIFF    complains of lines that a `git diff` with whole files as context adds; exit code 1 where there are any
 --
 -- Prose is text of Markdown outside of code, and comments of C and Lua. Patterns and terms stand in words.txt.
 local MAX_WORDS = 35
@@ -33,8 +33,6 @@ function markdown.read(lines, add)
     if line:find "^%s*```" then
       close()
       code = not code
-    elseif line:find '^{"' then
-      close() -- an event: a diff does not show the fence around it
     elseif not code and line:find "^%s*|" then
       close()
       for cell in line:gmatch "[^|]+" do add(i, cell) end
@@ -162,7 +160,7 @@ end
 
 -- ---- Text that is new ---------------------------------------------------------------------------------------
 
--- The added lines of each file, a gap for each hunk.
+-- The added lines of each file, a gap for what lies between them. A fence of the context says whether they are code.
 local function read_diff()
   local files, name = {}, nil
   for line in io.lines() do
@@ -176,6 +174,10 @@ local function read_diff()
     elseif line:find "^%+" then
       local file = files[#files]
       file.lines[#file.lines + 1], file.at[#file.at + 1] = line:sub(2), file.next
+      file.next = file.next + 1
+    elseif line:find "^ " then
+      local file = files[#files]
+      file.lines[#file.lines + 1], file.at[#file.at + 1] = line:find "^ %s*```" and line:sub(2) or "", file.next
       file.next = file.next + 1
     end
   end

@@ -13,7 +13,7 @@ files() {
         grep -v '^docs/reference/lua/' | grep -v '^examples/.*/agents/'
 }
 added_since() {
-    git diff -U0 --no-color "$1" -- README.md CONTRIBUTING.md 'docs/*.md' 'src/*.c' 'src/*.h' 'include/*.h' 'lua/*.lua' ':!docs/reference/lua/' | "$lua" "$words" added
+    git diff -U1000000 --no-color "$1" -- README.md CONTRIBUTING.md 'docs/*.md' 'src/*.c' 'src/*.h' 'include/*.h' 'lua/*.lua' ':!docs/reference/lua/' | "$lua" "$words" added
 }
 
 # A diff with one of each kind is refused, and a plain one passes.
@@ -24,6 +24,7 @@ can_fail() {
     done
     printf '+++ b/src/x.c\n@@ -0,0 +7,2 @@\n+/* It says\n+ * what is told. */\n' | "$lua" "$words" added >/dev/null && { echo "it passed in C"; return 1; }
     printf '+++ b/docs/x.md\n@@ -0,0 +7,3 @@\n+The writer stores each run.\n+```text\n+what is told\n' | "$lua" "$words" added || return 1
+    printf '+++ b/docs/x.md\n@@ -7,3 +7,3 @@\n ```text\n-what was told\n+what is told\n ```\n' | "$lua" "$words" added || return 1
 }
 
 if [ "${1:-}" = test ]; then
