@@ -259,7 +259,7 @@ Answering.__index = Answering
 Answering.__close = function() end
 
 function Answering:say(text)
-  local made, value, err = self.made, nil, nil
+  local made, value, err = self.made
   self.made = nil
   if made then
     value = made.value
