@@ -2,7 +2,7 @@
 # chosen stands in docs/explanation/internals.md.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
-pkg_search_module(LUA REQUIRED IMPORTED_TARGET GLOBAL lua5.4 lua-5.4 lua>=5.4)
+pkg_search_module(LUA REQUIRED IMPORTED_TARGET GLOBAL lua5.4>=5.4.3 lua-5.4>=5.4.3 lua>=5.4.3) # see internals.md
 if(NOT LUA_VERSION VERSION_LESS 5.5)
   message(FATAL_ERROR "Lua ${LUA_VERSION} is too new: hocket needs Lua 5.4 (Debian package liblua5.4-dev). Lua 5.5 reads and runs "
     "scripts in other ways; pkg-config finds 5.4 as lua5.4 or lua-5.4.")

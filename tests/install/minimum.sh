@@ -23,7 +23,6 @@ refuses() {
 pc lua 5.5.1
 refuses "Lua 5.5" 'Lua 5.5.1 is too new: hocket needs Lua 5.4'
 rm -r "$tmp/pc/lua.pc" "$tmp/build"
-pc lua5.4 5.4.4
 # As the documents call it, as pkg-config does, and a version that is too old; in CMake's order.
 while read -r people name old; do
     minimum=$(sed -n "s/^| $people[^|]*| \([0-9.]*\) |.*/\1/p" "$source/docs/explanation/internals.md")
@@ -33,6 +32,7 @@ while read -r people name old; do
     refuses "$people $old" "$name>=$minimum"
     pc "$name" "$minimum.999"
 done <<END
+Lua lua5.4 5.4.2
 libcurl libcurl 7.86.0
 libuv libuv 1.43.9
 cJSON libcjson 1.7.14
