@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the static program with all tests that link, and runs them. Those of another processor run by qemu's user mode,
-# without the ones of tests/emulated/skipped.txt, whose names it prints.
+# Builds the static program with all tests that link, and runs them. Those of another processor run by qemu's user mode, ten times
+# as long as elsewhere, without the ones of tests/emulated/skipped.txt and the cases of cases.txt, whose names are printed.
 #   test.sh ARCH [CTEST OPTIONS]          x86_64 or arm64
 set -eu
 # shellcheck source=packaging/static/lib.sh
@@ -16,6 +16,9 @@ if [ "$arch" != "$(uname -m)" ]; then
     skipped=$(sed -n 's/^\([^# ][^ ]*\) .*/\1/p' "$source/tests/emulated/skipped.txt" | paste -s -d '|')
     echo "left out, for the reasons in tests/emulated/skipped.txt:"
     ctest --test-dir "$build" -N -R "$skipped" | sed -n 's/^ *Test *#[0-9]*: /  /p'
-    set -- -E "$skipped" "$@"
+    # Written anew by each configuration.
+    find "$build" -name CTestTestfile.cmake -exec sed -i 's/TIMEOUT "\([0-9]*\)"/TIMEOUT "\10"/' {} +
+    export HOCKET_TEST_SLOWER=10 HOCKET_TEST_LEFT_OUT="$source/tests/emulated/cases.txt"
+    set -- -E "$skipped" --timeout 15000 "$@"
 fi
 exec ctest --test-dir "$build" --output-on-failure "$@"

@@ -7,7 +7,7 @@
 #include <lauxlib.h>
 #include <lualib.h>
 #ifndef _WIN32
-#include <sys/wait.h>
+#include "support/fork.h"
 #endif
 #include <time.h>
 #include <uv.h>
@@ -196,6 +196,7 @@ static void test_in_every_callback(void **state)
 static void test_forked(void **state)
 {
     (void) state;
+    test_fork_noticed_or_skip();
     struct outcome out = { 0 };
     struct hocket_options o;
     struct hocket_error e;

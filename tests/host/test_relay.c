@@ -3,6 +3,7 @@
 #include <hocket/hocket.h>
 
 #include "support/alloc.h"
+#include "support/fork.h"
 #include "support/server.h"
 #include "support/temp.h"
 #include "support/tsan.h"
@@ -358,6 +359,7 @@ static void refuse_in_child(hocket_host *h)
 static void test_fork(void **state)
 {
     (void) state;
+    test_fork_noticed_or_skip();
     struct seen s;
     hocket_host *h = open_host(NULL, NULL);
     assert_int_equal(in_child(work_in_child, h), 0); /* opened before the fork, used after it */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "os/own.h"
+#include "support/fork.h"
 
 enum { N = 16 };
 
@@ -29,6 +30,8 @@ static void test_child(void **state)
     struct hocket__own *o = *state;
     unsigned char ours[N], theirs[N];
     int ends[2], status;
+    if (o->page)
+        test_fork_noticed_or_skip();
     assert_int_equal(hocket__own_random(o, ours, N), 0); /* what follows has been fetched */
     assert_int_equal(pipe(ends), 0);
     pid_t child = fork();

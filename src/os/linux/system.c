@@ -115,7 +115,8 @@ bool hocket__system_gets_events(const char *path)
 int64_t hocket__system_start_of(int64_t pid)
 {
     char path[64], text[1024];
-    snprintf(path, sizeof(path), "/proc/%lld/stat", (long long) pid);
+    /* With the dot it is the kernel's: qemu's user mode writes one of its own, in which each thread started at another time. */
+    snprintf(path, sizeof(path), "/proc/./%lld/stat", (long long) pid);
     FILE *f = fopen(path, "re");
     if (!f)
         return 0;
