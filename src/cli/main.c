@@ -145,9 +145,10 @@ static int unknown(const char *word)
         return cli_usage(NULL, "unknown option '%s'; options follow the command", word);
     if (looks_like_target(word))
         return cli_usage(NULL, "'%s' is no command; to run it: hocket run %s", word, word);
-    if (cli_is_slip(cli_distance(word, best), word))
-        return cli_usage(NULL, "there is no command '%s': did you mean '%s'?", word, best);
-    return cli_usage(NULL, "there is no command '%s'", word);
+    bool slip = cli_is_slip(cli_distance(word, best), word);
+    return cli_usage(NULL,
+        "there is no command '%s'%s%s%s To ask a question: hocket run assistant \"…\"", word,
+        slip ? ": did you mean '" : ".", slip ? best : "", slip ? "'?" : "");
 }
 
 static int no_command(void)

@@ -73,6 +73,7 @@ wait $pid
 what='wrong usage'
 run hocket acp --json agents; expect 2; has err 'json'
 run hocket acp one two; expect 2; has err 'one TARGET'
+run hocket acp nobody; expect 2; has err "no file, folder or agent 'nobody'"; empty out
 run hocket acp --help; expect 0; has out '--max-cost'; has out 'Agent Client Protocol'
 what='session/load without cwd: the record chooses the folder of a session of ours alone'
 printf 'Hello\n' | hocket chat --model sim --store "$WORK/talk.db" agents/poet.md >/dev/null 2>&1

@@ -150,7 +150,7 @@ expect 5; has err "max_turns"
 run hocket run --max-tokens 1000 f hello
 expect 5; has err "error: the budget of the run"; has err "gives a last answer"
 run hocket run --max-tokens 1 f hello # its first call alone is more
-expect 5; has err "error: the budget of the run has no room for a call"; empty out
+expect 5; has err "error: the budget of the run has no room for a call"; has err "(--max-cost and --max-tokens limit it)"; empty out
 run hocket run --max-tokens 0 t hello
 expect 5; has err "is used up: 0 tokens"; empty out
 run hocket run --max-cost 0.000001 --model sim t hello

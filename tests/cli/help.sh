@@ -22,6 +22,8 @@ run hocket help "Named hosts"; expect 0; has out "# Named hosts"; hasnt out "## 
 run hocket help named hosts; expect 0; has out "# Named hosts"
 run hocket help sandbox; expect 0; has out "Sections with 'sandbox'"; has out "guides/tools"
 run hocket help rnu; expect 2; has err "did you mean 'run'?"
+run hocket write me a poem; expect 2; has err "did you mean 'wait'? To ask a question: hocket run assistant"
+run hocket frobnicate; expect 2; has err "no command 'frobnicate'. To ask"
 run hocket help no such thing; expect 2; same "$(cat out)" ""
 run hocket help ''; expect 2
 

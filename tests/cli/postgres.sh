@@ -171,7 +171,7 @@ run hocket store check --store "$URL"; expect 1; has err "lacks entries"
 
 # ---- What is wrong with an address is said, and its password is not ----------------------------------------------
 run hocket runs --store "postgres://hocket:gehe/im@$HOST/test"; expect 2; hasnt err gehe
-run hocket runs --store "postgres://hocket:geheim@/nodb?host=$HOST"; expect 1; has err 'database "nodb" does not exist'
+run hocket runs --store "postgres://hocket:geheim@/nodb?host=$HOST"; expect 1; has err 'database "nodb" does not exist (is it running? The store is what --store'
 run hocket runs --store "$URL&schema=Bad"; expect 2; has err "small letters"
 run hocket runs --store "$URL&schema=another"; expect 0; has err "there are none"
 run hocket store check --store "$PWD/file.db"; expect 0; has out "OK: no problems found"

@@ -183,4 +183,10 @@ for _ in 1 2; do # also when it is known by then
     same "$(status -H 'Content-Type: application/json' -d '{"model":"smith","messages":[{"role":"user","content":"Hello"}]}' "$url/v1/chat/completions")" 200
 done
 stop; has serving 'runs are not kept'
+# Without a model the first request would fail: the start says so. An agent that names its own needs no other.
+printf -- '---\nname: own\nmodel: sim\n---\nOne.\n' >own.md
+unset HOCKET_MODEL; chmod 600 "$HOME/.local/state/hocket/serve-token"
+serve --store model.db own.md; until_true grep -qs "^page" serving; stop; hasnt serving "no model"
+serve --store model.db smith.md; until_true grep -qs "^page" serving; stop; has serving "warning: there is no model to ask"
+
 finish

@@ -124,7 +124,7 @@ run hocket show $A --json; expect 0; has out '"records":16'; has out '"cost_know
 run hocket show $B; has out "waits for"; has out "Which year?"; has out "hocket answer $B q1 TEXT"
 run hocket show $C; has out "cut off"; has out "hocket resume $C"
 run hocket show 01KANC; expect 2; has err "may be $A or $B"
-run hocket show ZZ; expect 1; has err "there is no run ZZ"
+run hocket show ZZ; expect 1; has err "there is no run ZZ (hocket runs lists them)"
 run hocket show 'no id'; expect 2; has err "is no id of a run"
 
 # ---- answer, signal ---------------------------------------------------------------------------------------------

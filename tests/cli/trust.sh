@@ -138,6 +138,12 @@ expect 0; [ -s "$store" ] || fail "it is not remembered"
 same "$(stat -c %a "$store")" 600
 trusts mine
 cp -r mine other && refuses other
+# A project has some fifty files for editors: the question names what stands first, its own before hidden ones, and counts the rest.
+has err "its Lua would run: main.lua, sim.lua, .hocket/"; grep -q ", [0-9][0-9]* more (nobody" err || fail "the rest is counted"
+same "$(grep -o '\.lua' err | wc -l)" 8
+for n in 1 2 3 4 5 6 7 8 9; do echo >"mine/n$n.lua"; done; echo "-- more" >>mine/sim.lua
+refuses mine; has err "would run: changed: sim.lua, new: n1.lua, "; has err "new: n7.lua, 2 more, "; has err "files as before"
+rm mine/n?.lua && sed -i '$d' mine/sim.lua && trusts mine
 mv mine was && trap_folder mine && refuses mine && nothing_ran
 rm -rf mine && mv was mine && trusts mine
 touch mine/main.lua && chmod 600 mine/main.lua && trusts mine # the same content

@@ -273,6 +273,13 @@ static void print_answer(struct job *j, bool spaced)
     }
 }
 
+/* One agent's own limits are in its file, and its message says so. */
+static bool is_budget_of_run(const struct job *j)
+{
+    return j->result.status == HOCKET_EBUDGET
+        && strncmp(cli_buf_text(&j->result.message), "the budget of the run ", 22) == 0;
+}
+
 static void say_error(struct job *j)
 {
     struct cli_buf line = { 0 };
@@ -282,7 +289,8 @@ static void say_error(struct job *j)
         && (j->result.status == HOCKET_ECANCELLED || j->result.status == HOCKET_EPARKED))
         cli_buf_adds(&line, cli_signal_taken() == SIGINT ? "interrupted" : "terminated");
     else
-        cli_buf_addf(&line, "error: %s", cli_buf_text(&j->result.message));
+        cli_buf_addf(&line, "error: %s%s", cli_buf_text(&j->result.message),
+            is_budget_of_run(j) ? " (--max-cost and --max-tokens limit it)" : "");
     if (j->result.status != HOCKET_EPARKED || cli_signal_taken())
         cli_screen_say(&j->screen, CLI_BAD, line.p);
     if (j->result.status == HOCKET_EPARKED)

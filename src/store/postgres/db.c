@@ -221,6 +221,9 @@ static int refused(struct hocket__pg *d)
         memcpy(code, at + 3, 5);
         memmove(at + 3, at + 10, strlen(at + 10) + 1);
     }
+    text[strcspn(text, "\n")] = 0;
+    strncat(text, " (is it running? The store is what --store or HOCKET_STORE names)",
+        sizeof(text) - strlen(text) - 1);
     hocket__pg_lose(d, text);
     memcpy(d->code, code, sizeof(code));
     return HOCKET_EIO;

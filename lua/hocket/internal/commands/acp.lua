@@ -3,6 +3,7 @@ local acp = require "hocket.internal.serve.acp"
 local fiber = require "hocket.internal.core.fiber"
 local rule_check = require "hocket.internal.session.rule_check"
 local sockets = require "hocket.internal.core.socket"
+local targets = require "hocket.internal.runner.target"
 
 --- Bytes of one message, of what may wait to be sent; from how many on whoever sends waits.
 local MAX_MESSAGE, MAX_QUEUE, FULL = 64 << 20, 192 << 20, 1 << 20
@@ -40,6 +41,10 @@ end
 return function(args)
   require "hocket.internal.runner.builtins"
   local wrong = rule_check.early(args.options or {}, { args.target })
+  if not wrong and args.target then -- a name with a mistake is reported here; a file with one, to the editor
+    local _, err = targets.find(args.target)
+    wrong = err and err.code == "invalid" and err
+  end
   if wrong then return nil, wrong end
   local stream, err = sockets.stdio(MAX_MESSAGE, MAX_QUEUE)
   if not stream then return nil, err end

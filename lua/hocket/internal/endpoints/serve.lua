@@ -11,6 +11,7 @@ local desks = require "hocket.internal.endpoints.desk"
 local fiber = require "hocket.internal.core.fiber"
 local firing = require "hocket.internal.base.lazy" "hocket.internal.schedule.firing"
 local machine_policy = require "hocket.internal.models.machine_policy"
+local model = require "hocket.model"
 local offered = require "hocket.internal.serve.offered"
 local rule_check = require "hocket.internal.session.rule_check"
 local runs = require "hocket.internal.run.run"
@@ -66,6 +67,18 @@ local function warn_of_limits(list, options)
   end
 end
 
+-- The first request would fail, in front of a client; a server for models may still be started.
+local function warn_of_no_model(list, options)
+  if options.model or model.has_default() then return end
+  for _, one in ipairs(list) do
+    if one.def and not one.def.workflow and not one.def.model and not (options.models or {})[one.def.name] then
+      local found, err = model.default()
+      if not found then system.log("warn", err.message) end
+      return
+    end
+  end
+end
+
 ---@async
 ---@param args {targets: string[], options?: table, all?: boolean, address?: string, port?: integer, fd?: integer, tls_cert?: string, tls_key?: string, behind_proxy?: boolean, token_file?: string, no_token?: boolean, hosts?: string[], origins?: string[], max_runs?: integer, max_queue?: integer, kept?: boolean, access_log?: boolean, all_runs?: boolean, webhooks?: string[], answer_url?: string, page?: table, store_needed?: boolean}
 ---@param journal userdata
@@ -108,6 +121,7 @@ return function(args, journal, id)
   if not port then return nil, err end
   desk:open()
   warn_of_limits(list, args.options or {})
+  warn_of_no_model(list, args.options or {})
   local times = args.kept and firing.start() -- of schedules
   if secret then webhooks.new({ urls = hooks, key = secret, desk = desk, answer_url = args.answer_url }):open() end
   run = runs.new { journal = journal, id = id, options = {} }

@@ -31,8 +31,8 @@ local trust = {}
 
 --- Files and bytes of a folder's Lua that are checked.
 local MAX_FILES, MAX_BYTES = 1000, 16 << 20
---- Files that are named in a question.
-local SHOWN = 20
+--- Files that are named in a question, and those of a folder: what stands first in a longer list.
+local SHOWN, FIRST = 20, 8
 --- Folders that are remembered; the oldest is forgotten.
 local REMEMBERED = 1000
 
@@ -162,14 +162,27 @@ local function is_trusted(code, watched)
   return is_in_variable(code.path) or watched and going_on[code.path] or is_remembered(code)
 end
 
+-- The first of the list, and how many follow. Hidden folders come last, such as the one that `hocket new` makes for editors.
+local function shortened(lines)
+  if #lines <= FIRST + 1 then return lines end
+  local first, hidden = {}, {}
+  for _, line in ipairs(lines) do
+    local to = (line:find "^%." or line:find "^%l+: %.") and hidden or first
+    to[#to + 1] = line
+  end
+  table.move(hidden, 1, FIRST, #first + 1, first)
+  return table.move(first, 1, FIRST, 1, { [FIRST + 1] = ("%d more"):format(#lines - FIRST) })
+end
+
 -- Notes whether code was trusted before, and what has changed since. The question goes by these notes, which are in the run's
 -- log: what is trusted by the time of a replay says something else.
 local function note_changes(code)
   local before = digest_before(code.path)
   code.is_changed = before ~= nil
   local lines, same = trusted_files.since(before or "", code.files or {})
-  if not lines or #lines == 0 then return end
-  if same > 0 then lines[#lines + 1] = ("%d file%s as before"):format(same, same == 1 and "" or "s") end
+  local known = lines and #lines > 0
+  lines = shortened(known and lines or table.move(code.names, 1, #code.names, 1, {}))
+  if known and same > 0 then lines[#lines + 1] = ("%d file%s as before"):format(same, same == 1 and "" or "s") end
   code.changes = lines
 end
 
