@@ -187,6 +187,7 @@ stop; has serving 'runs are not kept'
 printf -- '---\nname: own\nmodel: sim\n---\nOne.\n' >own.md
 unset HOCKET_MODEL; chmod 600 "$HOME/.local/state/hocket/serve-token"
 serve --store model.db own.md; until_true grep -qs "^page" serving; stop; hasnt serving "no model"
-serve --store model.db smith.md; until_true grep -qs "^page" serving; stop; has serving "warning: there is no model to ask"
+serve --store model.db smith.md; until_true grep -qs "^page" serving; stop; has serving "warning: there is no model to ask"; hasnt serving "no TARGET"
+serve --store model.db; until_true grep -qs "^page" serving; stop; has serving "no TARGET: no agents are served"
 
 finish

@@ -122,6 +122,7 @@ return function(args, journal, id)
   desk:open()
   warn_of_limits(list, args.options or {})
   warn_of_no_model(list, args.options or {})
+  if #list == 0 then system.log("warn", "no TARGET: no agents are served, only the runs of the store") end
   local times = args.kept and firing.start() -- of schedules
   if secret then webhooks.new({ urls = hooks, key = secret, desk = desk, answer_url = args.answer_url }):open() end
   run = runs.new { journal = journal, id = id, options = {} }
