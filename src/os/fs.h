@@ -46,11 +46,27 @@ static inline bool hocket__fs_is_absolute(const char *path)
     return path[0] == '/';
 }
 
+/* The form in which the system takes a path of any length. `room` is for a path that has to be written otherwise. */
+#ifdef _WIN32
+#define HOCKET__FS_ROOM 4500
+const char *hocket__fs_long(const char *path, char *room);
+/* As hocket__fs_real. */
+bool hocket__win_real(const char *path, char *out, size_t size);
+#else
+#define HOCKET__FS_ROOM 1
+static inline const char *hocket__fs_long(const char *path, char *room)
+{
+    (void) room;
+    return path;
+}
+#endif
+
 /* What a name leads to. */
 static inline int hocket__fs_stat(const char *path, uv_stat_t *out)
 {
+    char room[HOCKET__FS_ROOM];
     uv_fs_t req;
-    int rc = uv_fs_stat(NULL, &req, path, NULL);
+    int rc = uv_fs_stat(NULL, &req, hocket__fs_long(path, room), NULL);
     if (rc == 0)
         *out = req.statbuf;
     uv_fs_req_cleanup(&req);
@@ -60,8 +76,9 @@ static inline int hocket__fs_stat(const char *path, uv_stat_t *out)
 /* The same; of a link itself. */
 static inline int hocket__fs_lstat(const char *path, uv_stat_t *out)
 {
+    char room[HOCKET__FS_ROOM];
     uv_fs_t req;
-    int rc = uv_fs_lstat(NULL, &req, path, NULL);
+    int rc = uv_fs_lstat(NULL, &req, hocket__fs_long(path, room), NULL);
     if (rc == 0)
         *out = req.statbuf;
     uv_fs_req_cleanup(&req);
@@ -71,16 +88,18 @@ static inline int hocket__fs_lstat(const char *path, uv_stat_t *out)
 /* Whether the file that a name leads to can be read. */
 static inline bool hocket__fs_may_read(const char *path)
 {
+    char room[HOCKET__FS_ROOM];
     uv_fs_t req;
-    int rc = uv_fs_access(NULL, &req, path, 4 /* R_OK */, NULL);
+    int rc = uv_fs_access(NULL, &req, hocket__fs_long(path, room), 4 /* R_OK */, NULL);
     uv_fs_req_cleanup(&req);
     return rc == 0;
 }
 
 static inline int hocket__fs_unlink(const char *path)
 {
+    char room[HOCKET__FS_ROOM];
     uv_fs_t req;
-    int rc = uv_fs_unlink(NULL, &req, path, NULL);
+    int rc = uv_fs_unlink(NULL, &req, hocket__fs_long(path, room), NULL);
     uv_fs_req_cleanup(&req);
     return rc;
 }
@@ -88,25 +107,25 @@ static inline int hocket__fs_unlink(const char *path)
 /* The path without links and dots; false: it is not there, or does not fit. */
 static inline bool hocket__fs_real(const char *path, char *out, size_t size)
 {
+#ifdef _WIN32
+    return hocket__win_real(path, out, size);
+#else
     uv_fs_t req;
     bool fits = uv_fs_realpath(NULL, &req, path, NULL) == 0 && strlen(req.ptr) < size;
     if (fits)
         strcpy(out, req.ptr);
-#ifdef _WIN32 /* names have "/" in hocket */
-    for (char *c = out; fits && *c; c++)
-        if (*c == '\\')
-            *c = '/';
-#endif
     uv_fs_req_cleanup(&req);
     return fits;
+#endif
 }
 
 /* Bytes that this user may still write to the file system of a path; UINT64_MAX: nobody says. */
 static inline uint64_t hocket__fs_room(const char *path)
 {
+    char name[HOCKET__FS_ROOM];
     uv_fs_t req;
     uint64_t room = UINT64_MAX;
-    if (uv_fs_statfs(NULL, &req, path, NULL) == 0) {
+    if (uv_fs_statfs(NULL, &req, hocket__fs_long(path, name), NULL) == 0) {
         const uv_statfs_t *fs = req.ptr;
         room = fs->f_bavail * fs->f_bsize;
     }
@@ -119,9 +138,10 @@ static inline uint64_t hocket__fs_room(const char *path)
 /* A file to read; a pipe that has this name does not block. */
 static inline int hocket__fs_open(const char *path)
 {
+    char room[HOCKET__FS_ROOM];
     uv_fs_t req;
     int flags = UV_FS_O_RDONLY | UV_FS_O_NOCTTY | UV_FS_O_NONBLOCK;
-    int fd = uv_fs_open(NULL, &req, path, flags, 0, NULL);
+    int fd = uv_fs_open(NULL, &req, hocket__fs_long(path, room), flags, 0, NULL);
     uv_fs_req_cleanup(&req);
     return fd;
 }

@@ -1,6 +1,6 @@
 /* A game without a window: a program of the subsystem "windows", which has no console.
  *   engine FOLDER [MS]
- * Its agent is FOLDER\\smith.md, its store FOLDER\\runs.db, by the name that Windows gives it. It resumes the run that an earlier
+ * Its agent is FOLDER\\smith.md, its store FOLDER\\runs.db, by the name that Windows gives it; on a share it has none. It resumes the run that an earlier
  * one left behind (FOLDER\\name), or starts one. The agent's tool adds a line to FOLDER\\done for each call, and the answer
  * goes to FOLDER\\answer. After MS milliseconds it ends itself by TerminateProcess. */
 #include <hocket/hocket.h>
@@ -20,9 +20,9 @@ static const char *in_folder(const char *file)
 
 static FILE *open_in_folder(const char *file, const wchar_t *mode)
 {
-    wchar_t wide[4210] = L"\\\\?\\"; /* of any length */
+    wchar_t wide[4210] = L"\\\\?\\"; /* of any length; a share has its own mark */
     MultiByteToWideChar(CP_UTF8, 0, in_folder(file), -1, wide + 4, 4200);
-    return _wfopen(wide, mode);
+    return _wfopen(folder[0] == '\\' ? wide + 4 : wide, mode);
 }
 
 static void append(const char *file, const char *text)
@@ -125,7 +125,8 @@ int WINAPI WinMain(HINSTANCE instance, HINSTANCE before, LPSTR line, int show)
     if (argc > 2)
         CreateThread(NULL, 0, terminate, (void *) (uintptr_t) _wtoi(argv[2]), 0, NULL);
     hocket_options_init(&options, sizeof(options));
-    options.store = in_folder("runs.db");
+    if (folder[0] != '\\') /* a share can have none */
+        options.store = in_folder("runs.db");
     if (hocket_open(&options, &host, &error) < 0 || hocket_serve_attach(host, &error) < 0) {
         append("answer", error.message);
         return 2;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "os/fs.h"
 
 struct folder {
     uv_fs_event_t event; /* first */
@@ -60,6 +61,7 @@ static void on_folder_closed(uv_handle_t *handle)
 
 int hocket__watch_add(struct hocket__watch *w, const char *dir, struct hocket_error *err)
 {
+    char room[HOCKET__FS_ROOM];
     size_t size = sizeof(struct folder) + strlen(dir) + 1;
     for (struct folder *f = w->folders; f; f = f->next)
         if (strcmp(f->dir, dir) == 0)
@@ -71,7 +73,7 @@ int hocket__watch_add(struct hocket__watch *w, const char *dir, struct hocket_er
     f->size = size;
     strcpy(f->dir, dir);
     uv_fs_event_init(w->loop, &f->event);
-    int rc = uv_fs_event_start(&f->event, on_event, dir, 0);
+    int rc = uv_fs_event_start(&f->event, on_event, hocket__fs_long(dir, room), 0);
     if (rc == 0) {
         f->next = w->folders;
         w->folders = f;

@@ -251,7 +251,8 @@ int hocket__dir_list(const char *path, void (*cb)(void *ud, const char *name, bo
 {
     uv_fs_t req;
     uv_dirent_t entry;
-    int count = 0, rc = uv_fs_scandir(NULL, &req, path, 0, NULL);
+    char room[HOCKET__FS_ROOM];
+    int count = 0, rc = uv_fs_scandir(NULL, &req, hocket__fs_long(path, room), 0, NULL);
     if (rc < 0) {
         errno = rc == UV_ENOENT                     ? ENOENT
                 : rc == UV_ENOTDIR                  ? ENOTDIR

@@ -9,6 +9,7 @@
 
 #include "base/system_names.h"
 #include "os/file.h"
+#include "os/fs.h"
 #include "os/windows/wide.h"
 
 static int complain(struct hocket_error *err, const char *what, const char *path)
@@ -19,32 +20,11 @@ static int complain(struct hocket_error *err, const char *what, const char *path
         hocket__errno_text(errno));
 }
 
-/* The final path of a folder: links resolved, "C:/…". From malloc. */
-static char *final_path(const char *dir)
-{
-    wchar_t *wide = hocket__wide_path(dir), *real = NULL;
-    char *out = NULL;
-    HANDLE h = wide ? CreateFileW(wide, FILE_READ_ATTRIBUTES,
-                   FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_EXISTING,
-                   FILE_FLAG_BACKUP_SEMANTICS, NULL)
-                    : INVALID_HANDLE_VALUE;
-    DWORD n = h == INVALID_HANDLE_VALUE ? 0 : GetFinalPathNameByHandleW(h, NULL, 0, 0);
-    if (n > 0 && (real = malloc(((size_t) n + 1) * sizeof(*real)))
-        && GetFinalPathNameByHandleW(h, real, n + 1, 0) > 0)
-        out = hocket__narrow_path(real);
-    else if (!n)
-        hocket__win_failed();
-    if (h != INVALID_HANDLE_VALUE)
-        CloseHandle(h);
-    free(real);
-    free(wide);
-    return out;
-}
-
 static bool is_remote(const char *dir)
 {
     wchar_t volume[4] = { (wchar_t) dir[0], L':', L'\\', 0 };
-    return strncmp(dir, "//", 2) == 0 || (dir[1] == ':' && GetDriveTypeW(volume) == DRIVE_REMOTE);
+    bool share = strncmp(dir, "//", 2) == 0 && dir[2] != '?' && dir[2] != '.';
+    return share || (dir[1] == ':' && GetDriveTypeW(volume) == DRIVE_REMOTE);
 }
 
 /* 1: it is there. */
@@ -135,26 +115,36 @@ static int split(
     return 0;
 }
 
+static int refuse(const char *dir, struct hocket_error *err)
+{
+    return hocket__error(err, HOCKET_EUNSUPPORTED,
+        "%s is on a network file system, where SQLite cannot lock: keep runs on a local disk", dir);
+}
+
 int hocket__store_place(
     const char *path, struct hocket__buf *real, bool *looks, struct hocket_error *err)
 {
-    char dir[4096], *resolved = NULL;
+    char dir[4096], room[HOCKET__FS_ROOM], *resolved = NULL;
     const char *name = path;
     int rc = split(path, dir, sizeof(dir), &name, err);
+    if (rc == 0 && is_remote(dir))
+        rc = refuse(dir, err);
     if (rc == 0)
         rc = hocket__dir_make(dir, true, err);
     if (rc < 0)
         return rc;
-    if (!(resolved = final_path(dir)))
+    if (!(resolved = hocket__real_path(dir)))
         return complain(err, "look at", dir);
     *looks = false;
     hocket__buf_reset(real);
     hocket__buf_addf(
         real, "%s%s%s", resolved, resolved[strlen(resolved) - 1] == '/' ? "" : "/", name);
+    if (real->status == 0 && (name = hocket__fs_long(real->data, room)) == room) {
+        hocket__buf_reset(real);
+        hocket__buf_adds(real, room);
+    }
     if (is_remote(resolved))
-        rc = hocket__error(err, HOCKET_EUNSUPPORTED,
-            "%s is on a network file system, where SQLite cannot lock: keep runs on a local disk",
-            resolved);
+        rc = refuse(resolved, err);
     else if (real->status < 0)
         rc = hocket__error_nomem(err);
     free(resolved);

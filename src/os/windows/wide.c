@@ -9,6 +9,8 @@
 #include <string.h>
 #include <windows.h>
 
+#include "os/fs.h"
+
 #define TRIES 10
 
 wchar_t *hocket__wide(const char *text)
@@ -69,6 +71,58 @@ char *hocket__narrow_path(const wchar_t *wide)
     if (share)
         out[0] = '/';
     return out;
+}
+
+/* Some file systems, and wine for long paths, give a handle no name: then the one that opened it stays. */
+char *hocket__final_path(void *handle, const wchar_t *opened)
+{
+    DWORD n = GetFinalPathNameByHandleW(handle, NULL, 0, 0);
+    wchar_t *wide = n ? malloc(((size_t) n + 1) * sizeof(*wide)) : NULL;
+    bool known = wide && GetFinalPathNameByHandleW(handle, wide, n + 1, 0) > 0;
+    char *out = hocket__narrow_path(known ? wide : opened);
+    free(wide);
+    size_t len = out ? strlen(out) : 0;
+    if (len > 3 && out[len - 1] == '/')
+        out[len - 1] = 0;
+    return out;
+}
+
+char *hocket__real_path(const char *path)
+{
+    wchar_t *wide = hocket__wide_path(path);
+    HANDLE h = wide ? CreateFileW(wide, FILE_READ_ATTRIBUTES,
+                   FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_EXISTING,
+                   FILE_FLAG_BACKUP_SEMANTICS, NULL)
+                    : INVALID_HANDLE_VALUE;
+    char *out = NULL;
+    if (h != INVALID_HANDLE_VALUE) {
+        out = hocket__final_path(h, wide);
+        CloseHandle(h);
+    } else if (wide) {
+        hocket__win_failed();
+    }
+    free(wide);
+    return out;
+}
+
+bool hocket__win_real(const char *path, char *out, size_t size)
+{
+    char *real = hocket__real_path(path);
+    bool fits = real && strlen(real) < size;
+    if (fits)
+        strcpy(out, real);
+    free(real);
+    return fits;
+}
+
+/* A folder has at most 248 characters otherwise, and SQLite adds eight to the name of a store. */
+const char *hocket__fs_long(const char *path, char *room)
+{
+    wchar_t *wide = strlen(path) < 240 ? NULL : hocket__wide_path(path);
+    bool fits =
+        wide && WideCharToMultiByte(CP_UTF8, 0, wide, -1, room, HOCKET__FS_ROOM, NULL, NULL) > 0;
+    free(wide);
+    return fits ? room : path;
 }
 
 int hocket__win_fail(unsigned long code)

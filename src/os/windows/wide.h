@@ -11,6 +11,11 @@ wchar_t *hocket__wide_path(const char *path);
 /* In UTF-8, with "/" in place of "\" and without the mark of a long path. From malloc; NULL: out of memory. */
 char *hocket__narrow_path(const wchar_t *wide);
 
+/* The path of an open file or folder, links resolved, as hocket__narrow_path has it; `opened` is how it was opened. */
+char *hocket__final_path(void *handle, const wchar_t *opened);
+/* The same of a file or folder with this name. NULL and errno. */
+char *hocket__real_path(const char *path);
+
 /* Sets errno to what an error of Windows is elsewhere; returns -1. */
 int hocket__win_fail(unsigned long code);
 /* The same with GetLastError. */

@@ -14,7 +14,8 @@
 ---     4   an agent whose caller withholds the tool of its `tool_choice` works without it; requests of the facilitator and of agents for the web, code and
 ---         commands are shorter; texts of a plan have a bound that llama.cpp can count; a call as text whose JSON is broken is no answer
 ---     5   a job's attempts are named by who submitted the job, and wait as long before the next one, in whatever order jobs begin and fail
----         (bind/broker/work.c); what a call in a pool has lent on and was not used comes back when that has ended (pool/share.lua)
+---         (bind/broker/work.c); what a call in a pool has lent on and was not used comes back when that has ended (pool/share.lua);
+---         an answer of delegate_to_agent has no seconds
 local kept = require "hocket.internal.core.kept"
 local system = require "hocket.internal.core.system"
 

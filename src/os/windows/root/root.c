@@ -30,20 +30,6 @@ int hocket__at_fail(struct hocket_error *err, const char *doing, const char *pat
 
 /* ---- The root ------------------------------------------------------------------ */
 
-static char *final_path(HANDLE h)
-{
-    DWORD n = GetFinalPathNameByHandleW(h, NULL, 0, 0);
-    wchar_t *wide = malloc(((size_t) n + 1) * sizeof(*wide));
-    char *out = wide && n && GetFinalPathNameByHandleW(h, wide, n + 1, 0)
-                    ? hocket__narrow_path(wide)
-                    : NULL;
-    free(wide);
-    size_t len = out ? strlen(out) : 0;
-    if (len > 3 && out[len - 1] == '/')
-        out[len - 1] = 0;
-    return out;
-}
-
 int hocket__root_open(const char *dir, struct hocket__root **out, struct hocket_error *err)
 {
     struct hocket__root *r = calloc(1, sizeof(*r));
@@ -56,14 +42,14 @@ int hocket__root_open(const char *dir, struct hocket__root **out, struct hocket_
                      : INVALID_HANDLE_VALUE;
     if (wide && r->handle == INVALID_HANDLE_VALUE)
         hocket__win_failed();
-    free(wide);
     struct hocket__at at = { 0 };
     bool is_folder =
         r->handle != INVALID_HANDLE_VALUE && hocket__at_look(r->handle, &at) == 0 && at.kind == 'd';
     if (r->handle != INVALID_HANDLE_VALUE && !is_folder)
         errno = ENOTDIR;
-    if (is_folder && !(r->dir = final_path(r->handle)))
+    if (is_folder && !(r->dir = hocket__final_path(r->handle, wide)))
         errno = ENOMEM;
+    free(wide);
     if (r->dir) {
         *out = r;
         return 0;
