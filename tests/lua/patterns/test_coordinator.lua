@@ -317,12 +317,12 @@ t.test("silence is a stall long before the time is over", function()
   local asked = 0
   local start = fiber.now()
   local made, reply = run(plan { task("a", "web") }, {
-    team = naps(30, 1), stall = 0.05, max_stalls = 1, replan = function() asked = asked + 1 return plan { task("b", "file") } end,
+    team = naps(30 * t.slower, 1), stall = 0.05 * t.slower, max_stalls = 1, replan = function() asked = asked + 1 return plan { task("b", "file") } end,
   })
   t.equal(status_of(reply), "b completed")
   t.equal(asked, 1)
-  t.ok(fiber.now() - start < 5)
-  t.has(s.events(made, "task_stalled")[1].message, "no sign of progress for 0.05 seconds")
+  t.ok(fiber.now() - start < 5 * t.slower)
+  t.has(s.events(made, "task_stalled")[1].message, ("no sign of progress for %g seconds"):format(0.05 * t.slower))
   t.equal(made:tasks()[1].status, "cancelled")
 end)
 

@@ -31,28 +31,30 @@ local function used_by(fn)
   return behind, run:usage()
 end
 
+local SENT = 0.1 * t.slower -- seconds after which a call is out
+
 -- How many calls are made, and how many of them are cut off.
 local cuts = {
   any = { 3, 2, function(quick, slow) flow.any { quick, slow, slow } end },
   race = { 2, 1, function(quick, slow) flow.race { quick, slow } end },
-  timeout = { 1, 1, function(_, slow) flow.timeout(0.1, slow) end },
+  timeout = { 1, 1, function(_, slow) flow.timeout(SENT, slow) end },
   raised = { 2, 2, function(_, slow)
     pcall(flow.all, { slow, slow, function()
-      flow.sleep(0.1)
+      flow.sleep(SENT)
       error "enough"
     end })
   end },
   cancel = { 1, 1, function(_, slow)
     local one = flow.spawn(slow)
-    flow.sleep(0.1)
+    flow.sleep(SENT)
     one:cancel()
     pcall(one.wait, one)
   end },
   ["a job below a job"] = { 1, 1, function(_, slow)
-    flow.timeout(0.1, function() return hocket.broker():call { run = slow } end)
+    flow.timeout(SENT, function() return hocket.broker():call { run = slow } end)
   end },
   batch = { 1, 1, function(_, slow)
-    flow.timeout(0.1, function()
+    flow.timeout(SENT, function()
       local batch <close> = assert(hocket.broker():batch { { run = slow } })
       return batch:wait()
     end)

@@ -20,6 +20,7 @@ harness.limit = 60
 
 -- What bounds a time here, or asks for one of the processor, is so many times as long where programs are emulated (tests/emulated).
 local slower = tonumber(os.getenv "HOCKET_TEST_SLOWER") or 1
+harness.slower = slower
 if slower > 1 then
   local clock = os.clock
   os.clock = function() return clock() / slower end
