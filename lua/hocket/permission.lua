@@ -107,7 +107,7 @@ function permission.new(agent, tools, allowed, policy, known)
   local places, grants = nothing, nothing
   if own.places and policy.protect then places, grants = policy.protect() end
   return setmetatable({
-    agent = agent, toolset = own, by_name = own.by_name, tools = own.tools, withheld = withheld, calls = false, core = false, fits = false,
+    agent = agent, toolset = own, by_name = own.by_name, tools = own.tools, withheld = withheld, calls = false, core = false, fits = false, bound = false, people = false,
     passes = #layers == 0 and own.passes or {},
     layers = layers, places = places, grants = grants,
     labels = policy.labels or labels.new(), ask = policy.ask, named = policy.named, mode = policy.mode or false, modes = policy.modes or always, conditions = #layers > 0 and has_conditions(layers),
@@ -238,12 +238,12 @@ end
 
 -- A run that went on in another process, or under another policy, may be bound by more than it was, and be allowed less (internal/run/policy.lua).
 local function renew(self, here)
-  here = here or effects.around() or false
-  local more, people = policy.bound(here), policy.people(here)
+  local more, people = policy.bound(here or effects.around() or false)
+  more, people = more or false, people or false
   if more == self.bound and people == self.people then return end
   self.own_layers = self.own_layers or self.layers
   self.bound, self.people, self.core, self.passes, self.fits = more, people, false, {}, false
-  local layers = policy.now(self.own_layers, here)
+  local layers = policy.now(self.own_layers, people)
   self.layers = table.move(layers, 1, #layers, 1, {})
   if more then table.move(more, 1, #more, #self.layers + 1, self.layers) end
   self.conditions = has_conditions(self.layers)
@@ -379,7 +379,7 @@ function Permissions:took_result(one, emit)
   local effects, bits = one.effect_bits, 0
   if one.taints then bits = labels.bit(one.taints) elseif not effects then bits = self.labels:of_run() end
   if effects and effects & (READS | RUNS) ~= 0 then bits = bits | labels.PRIVATE end
-  mark(self, bits, one.name, emit)
+  if bits ~= 0 then mark(self, bits, one.name, emit) end
 end
 
 return permission

@@ -169,35 +169,40 @@ end
 
 -- A reply whose text is nothing but calls has them as its calls, or makes them a misfit. What was held back of it is reported.
 local function read_text(self, call)
-  local n = call:read_text()
-  local are_calls
-  self.misfit = nil
+  local n, has_name = call:read_text()
+  local are_calls, misfit = false, nil
   if n then
-    are_calls, self.misfit = text_calls.read(self, call, n)
-  else
-    self.misfit = text_calls.torn(self, call)
-    are_calls = self.misfit ~= nil
+    are_calls, misfit = text_calls.read(self, call, n)
+  elseif has_name then
+    misfit = text_calls.torn(self, call)
+    are_calls = misfit ~= nil
   end
+  if misfit or self.misfit then self.misfit = misfit end
   if self.asker.held then self.asker.held:settle(are_calls) end
 end
 
 -- One turn of the model (`goes_on`: whether others may follow; nil: it is the last answer): the call that has the reply, which is in the history and told of; how many tools it
 -- calls, how it finished, and its text where there is one.
 local function ask(self, request, goes_on)
-  local asker, model = self.asker, self.model
+  local asker, model, has_tools = self.asker, self.model, self.tools[1] ~= nil
   self.turns = self.turns + 1
   self.history:tell(self.tell, model.id, model.simulated, self.turns)
   asker.request, asker.goes_on, asker.malformed = request, goes_on, goes_on ~= nil and ((self.unread or 0) < CORRECTIONS and "correct" or "replace")
-  asker.held = request.on_delta and #self.tools > 0 and text_calls.hold(request.on_delta) or nil
+  asker.held = has_tools and request.on_delta and text_calls.hold(request.on_delta)
   local call, err = model_calls.ask(asker, model, self.history)
-  if not call then call, err = ask_shorter(self, err, goes_on) end
-  if not call and attachments.refused(self, err) then call, err = model_calls.ask(asker, model, self.history) end
-  if not call then return nil, err end
-  if asker.answered_by.id ~= model.id then self.roomy = 0 end
-  self.unread = nil
-  self.model = asker.answered_by -- whoever has stepped in stays: the provider's cache begins there
-  if #self.tools > 0 then read_text(self, call) elseif self.misfit then self.misfit = nil end
-  local calls, finish, text, more, reasoning = call:accept(self.tell, self.model.id, asker.attempts)
+  if not call then
+    call, err = ask_shorter(self, err, goes_on)
+    if not call and attachments.refused(self, err) then call, err = model_calls.ask(asker, model, self.history) end
+    if not call then return nil, err end
+  end
+  if self.unread then self.unread = nil end
+  if asker.answered_by ~= model then
+    if asker.answered_by.id ~= model.id then self.roomy = 0 end
+    model = asker.answered_by
+    self.model = model -- whoever has stepped in stays: the provider's cache begins there
+  end
+  if has_tools then read_text(self, call) elseif self.misfit then self.misfit = nil end
+  local calls, finish, text, more, reasoning = call:accept(self.tell, model.id, asker.attempts)
   if not calls then return nil, finish end
   if reasoning then self.emit("reasoning", { content = reasoning }) end
   if more then found.take(self, call) end
@@ -388,7 +393,8 @@ local function go_through(self, call, calls, finish, text)
     self.said = text
     self.emit("message", { content = text })
   end
-  self.choice, self.was_misfit = nil, nil
+  if self.choice then self.choice = nil end
+  if self.was_misfit then self.was_misfit = nil end
   local went, stopped = take_calls(self, call, calls, finish)
   if went == nil then return nil, stopped end
   local stop_when, ends_when = self.spec.stop_when, self.spec.ends_when

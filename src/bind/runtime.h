@@ -86,6 +86,7 @@ struct hocket__runtime {
     struct hocket__kept
         *kept; /* the run whose code runs now, where that is kept (bind/fiber/fiber.h) */
     struct hocket__list kept_runs;
+    uint64_t n_kept; /* runs that were kept so far */
     struct hocket__memory_watch memory;
     int clock_step_ms; /* see hocket__script_ms */
     bool breaking;     /* a hook in `running` is to raise an error */

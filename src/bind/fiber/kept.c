@@ -96,6 +96,7 @@ struct hocket__kept *hocket__kept_new(struct hocket__runtime *rt,
     }
     k->work->kept = k;
     hocket__list_add(&rt->kept_runs, &k->link);
+    rt->n_kept++;
     return k;
 }
 

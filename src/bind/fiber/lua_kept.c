@@ -93,11 +93,32 @@ static int l_here(lua_State *L)
     return 1;
 }
 
-/* is_left() -> whether the code that runs is of a run that is kept and has ended here, or was put away */
-static int l_is_left(lua_State *L)
+/* around() -> the same for the code of a tool or a step, too, which is outside of its run */
+static int l_around(lua_State *L)
 {
     const struct hocket__runtime *rt = hocket__runtime(L);
-    lua_pushboolean(L, rt->kept && rt->kept->over);
+    if (rt->n_kept == 0)
+        return 0;
+    if (hocket__kept_here(rt))
+        return l_here(L);
+    static const char *const path[] = { "within", "run", "here" };
+    if (!hocket__fiber_push_context(L))
+        return 0;
+    for (size_t i = 0; i < sizeof(path) / sizeof(path[0]); i++) {
+        if (!lua_istable(L, -1))
+            return 0;
+        lua_getfield(L, -1, path[i]);
+    }
+    return 1;
+}
+
+/* logged() -> whether the code that runs is of a run that is kept; nil: of one that has ended here, or was put away */
+static int l_logged(lua_State *L)
+{
+    const struct hocket__runtime *rt = hocket__runtime(L);
+    if (rt->kept && rt->kept->over)
+        return 0;
+    lua_pushboolean(L, rt->kept != NULL);
     return 1;
 }
 
@@ -351,7 +372,8 @@ static const luaL_Reg functions[] = {
     { "is_next", l_is_next },
     { "aside", l_aside },
     { "here", l_here },
-    { "is_left", l_is_left },
+    { "around", l_around },
+    { "logged", l_logged },
     { "fed", l_fed },
     { "file", l_file },
     { "remembered", l_remembered },

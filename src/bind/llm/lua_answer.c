@@ -9,6 +9,7 @@
  * A conversation in which calls have no results is refused by every provider: so a call is a
  * to-be-closed value, and those whose result is missing then were cancelled. Only reply() makes a
  * table of all. */
+#include "base/bytes.h"
 #include "bind/llm/llm.h"
 
 #include <string.h>
@@ -402,19 +403,29 @@ static struct hocket__reply *own_reply(const struct hocket__answer *a)
     return (struct hocket__reply *) reply_of(a);
 }
 
+/* An answer: whether it may be a call that is broken, which nearly none is. */
+static int push_answer(lua_State *L, const struct hocket__reply *r)
+{
+    static const char key[] = "\"name\"";
+    struct hocket__str text = hocket__buf_str(&r->text);
+    lua_pushnil(L);
+    lua_pushboolean(L, hocket__find(text.p, text.n, key, sizeof(key) - 1) != NULL);
+    return 2;
+}
+
 /* call:read_text() -> how many calls its text is, of which all is calls: they are the reply's, until take_text says that they
- * are none; nothing: it is an answer */
+ * are none; nil, and whether "name" stands in it as a key: it is an answer */
 static int l_read_text(lua_State *L)
 {
     struct hocket__reply *r = own_reply(hocket__check_answer(L, 1));
     bool whole = r->finish == HOCKET__FINISH_STOP || r->finish == HOCKET__FINISH_NONE;
     if (r->n_calls > 0 || r->surplus || r->has_refusal || !whole)
-        return 0;
+        return push_answer(L, r);
     int n = hocket__text_calls(hocket__buf_str(&r->text), r);
     if (n < 0)
         return hocket__raise_nomem(L);
     if (n == 0)
-        return 0;
+        return push_answer(L, r);
     r->as_text = true;
     lua_pushinteger(L, n);
     return 1;

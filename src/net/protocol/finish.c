@@ -12,7 +12,8 @@ static const struct {
     const char *word;
     enum hocket__finish finish;
 } words[] = {
-    { "stop", HOCKET__FINISH_STOP },
+    { "stop", HOCKET__FINISH_STOP }, /* the two of nearly all answers come first */
+    { "tool_calls", HOCKET__FINISH_CALLS },
     { "eos", HOCKET__FINISH_STOP },
     { "eos_token", HOCKET__FINISH_STOP },
     { "end_turn", HOCKET__FINISH_STOP },
@@ -20,7 +21,6 @@ static const struct {
     { "pause_turn", HOCKET__FINISH_STOP }, /* whoever goes on sees it in the reply */
     { "compaction", HOCKET__FINISH_STOP },
     { "completed", HOCKET__FINISH_STOP },
-    { "tool_calls", HOCKET__FINISH_CALLS },
     { "tool_call", HOCKET__FINISH_CALLS },
     { "function_call", HOCKET__FINISH_CALLS },
     { "tool_use", HOCKET__FINISH_CALLS },

@@ -17,7 +17,7 @@ local system = require "hocket.internal.core.system"
 
 local effects = {}
 
-local effect, is_cancelled = kept.effect, fiber.cancelled
+local effect, is_cancelled, logged = kept.effect, fiber.cancelled, kept.logged
 
 --- The table of the run that is kept whose code runs now, for what modules keep for it; nil: none is.
 effects.here = kept.here
@@ -27,13 +27,8 @@ effects.here = kept.here
 effects.within = fiber.within
 
 --- The table of the run that is kept whose code runs, or the code of its tool or step; nil: none.
----@return table?
-function effects.around()
-  local here = kept.here()
-  if here then return here end
-  local within = fiber.within()
-  return within and within.run.here or nil
-end
+---@type fun(): table?
+effects.around = kept.around
 
 -- Reports the boards and documents that it made, also when it raises or is cancelled.
 local function leave(within, ok, ...)
@@ -61,9 +56,9 @@ end
 --- was left here (it is parked, or its host closes): whoever continues with it comes to the same place, and does it then.
 ---@return boolean
 function effects.logged()
-  if kept.here() then return true end
-  if kept.is_left() then effects.cancel() end
-  return false
+  local is_logged = logged()
+  if is_logged == nil then effects.cancel() end
+  return is_logged
 end
 
 --- Whether an outcome comes from the log and nothing is made.

@@ -86,13 +86,13 @@ end
 ---model of the chain is asked; false: it is tried again as other failures are.
 ---@field attempts integer With the model that answered.
 ---@field answered_by hocket.Model|false
----@field fallbacks table[]|nil
----@field sent hocket.Request|nil What was sent last, where it was not `request` itself.
----@field held hocket.HeldText|nil Who hears the text of this turn in place of the request's listener (session/text_calls.lua).
----@field held_back hocket.HeldBack|nil Where hooks may replace the reply: its text is held until they have decided.
----@field observed hocket.Observed|nil The call that is under way, where its run has an observer.
+---@field fallbacks table[]|false
+---@field sent hocket.Request|false What was sent last, where it was not `request` itself.
+---@field held hocket.HeldText|false Who hears the text of this turn in place of the request's listener (session/text_calls.lua).
+---@field held_back hocket.HeldBack|false Where hooks may replace the reply: its text is held until they have decided.
+---@field observed hocket.Observed|false The call that is under way, where its run has an observer.
 
-local Asker = { malformed = false, hold = false, deadline = false, answered_by = false, attempts = 0 }
+local Asker = {}
 Asker.__index = Asker
 
 --- What is still held has not been used, and is given back.
@@ -104,7 +104,8 @@ end
 
 Asker.__close = Asker.release -- also when the fiber is cancelled in a call
 
---- Makes an asker, which calls again and again.
+--- Makes an asker, which calls again and again. It has each field from the start: what is not there would be looked for
+--- behind its metatable, in each turn.
 ---@param emit? fun(type: string, payload: table) Told of model_retry and model_fallback; default: the run's events.
 ---@param request? hocket.Request
 ---@return hocket.Asker
@@ -112,6 +113,8 @@ function asker.new(emit, request)
   local run, id = account.here()
   return setmetatable({
     request = request or false, emit = emit or emitter(), run = run or false, account = id or 0, goes_on = false,
+    malformed = false, hold = false, deadline = false, answered_by = false, attempts = 0, fallbacks = false, sent = false,
+    held = false, held_back = false, observed = false,
   }, Asker)
 end
 

@@ -62,6 +62,28 @@ local function enter(asker, one, request)
   return first
 end
 
+-- Sends a request, and waits for its reply. Returns as attempt does.
+local function send(asker, one, history, request, again, guess, first)
+  local run = asker.run
+  local timeout = asker.deadline and math.max(left(asker), 0.001) or nil
+  local call, err = core.start(one.handle, history, request.handle, one.name, request.run, timeout, again,
+    run and run.accounts or nil, asker.account, one.id and prices.priced(one.id), asker.observed and asker.observed:lines() or nil, guess)
+  if not call then return nil, err end
+  if first then first:over(call:first()) end
+  local hear = asker:listener(request, one)
+  if hear then
+    for kind, text in call.next, call do hear(kind, text) end
+  end
+  local came, failed = call:wait()
+  if came then return call end
+  return nil, failed, call
+end
+
+local function send_in_order(asker, one, history, request, again, guess)
+  local first <close> = enter(asker, one, request)
+  return send(asker, one, history, request, again, guess, first)
+end
+
 -- Returns the call, which has its reply; or nil, the error and the call, where there was one. `made`: how many were
 -- made before.
 local function attempt(asker, one, history, again, made)
@@ -69,8 +91,8 @@ local function attempt(asker, one, history, again, made)
   local warms = request.spec.warm_cache
   if one.format_last then request = in_time(request) end
   if one.no_tools and request.spec.tools and request.spec.tools ~= "[]" then return nil, one.no_tools end
-  local known = refused_here(here)[one.handle]
-  asker.sent = known and refusal.without(known, one, request)
+  local known = (here and refused_here(here) or refused)[one.handle]
+  asker.sent = known and refusal.without(known, one, request) or false
   request = asker.sent or request
   if request.unfitted then
     local fitted, wrong = server_tools.fit(one, request)
@@ -90,19 +112,7 @@ local function attempt(asker, one, history, again, made)
     local ready, wrong = one.keys:ready(one.handle)
     if not ready then return nil, wrong end
   end
-  local first <close> = warms and enter(asker, one, request) or nil
-  local timeout = asker.deadline and math.max(left(asker), 0.001)
-  local call, err = core.start(one.handle, history, request.handle, one.name, request.run, timeout or nil, again,
-    run and run.accounts or nil, asker.account, one.id and prices.priced(one.id), asker.observed and asker.observed:lines(), guess)
-  if not call then return nil, err end
-  if first then first:over(call:first()) end
-  local hear = asker:listener(request, one)
-  if hear then
-    for kind, text in call.next, call do hear(kind, text) end
-  end
-  local came, failed = call:wait()
-  if came then return call end
-  return nil, failed, call
+  return (warms and send_in_order or send)(asker, one, history, request, again, guess)
 end
 
 -- What the call was given by the budgets ends; it was counted when its reply came.
@@ -152,7 +162,7 @@ local function call_with_retries(one, history, asker)
   end
   asker.attempts, asker.answered_by = made + 1, one
   note_answer(asker.run, one)
-  asker.fallbacks = nil
+  asker.fallbacks = false
   return call
 end
 
@@ -163,7 +173,7 @@ local function call_model(one, history, asker)
   local observed <close> = observer:call(one, history, asker)
   asker.observed = observed
   local call, err, acted = observed:replied(call_with_retries(one, history, asker))
-  asker.observed = nil
+  asker.observed = false
   return call, err, acted
 end
 
@@ -198,7 +208,7 @@ local function call_chain(chain, history, asker)
     if one then
       call, err, acted = call_model(one, history, asker)
       if call then
-        asker.fallbacks, asker.answered_by = fallbacks, with_rest(one, chain, i)
+        asker.fallbacks, asker.answered_by = fallbacks or false, with_rest(one, chain, i)
         return call
       end
     end
@@ -229,8 +239,20 @@ local function ask_models(asker, model, history)
     return call, err
   end
   local call, err = call_model(model, history, asker)
-  if not call then return nil, explain.failure(model, err) end
-  return call
+  if call then return call end
+  return nil, explain.failure(model, err)
+end
+
+local function ask_hooked(asker, model, history)
+  local hooks = asker.run and asker.run.hooks
+  if hooks then return model_hooks.ask(asker, model, history, hooks, ask_models) end
+  return ask_models(asker, model, history)
+end
+
+-- What the budgets have granted is given back where the call did not use it.
+local function ask_held(asker, model, history)
+  local held <close> = asker
+  return ask_hooked(asker, model, history)
 end
 
 --- Sends a conversation, and waits until a reply has come: the call that has it. It is in the history
@@ -242,10 +264,8 @@ end
 ---@return userdata? call
 ---@return hocket.Error?
 function calls.ask(asker, model, history)
-  local held <close> = asker.hold and asker or nil
-  local hooks = asker.run and asker.run.hooks
-  if hooks then return model_hooks.ask(asker, model, history, hooks, ask_models) end
-  return ask_models(asker, model, history)
+  if asker.hold then return ask_held(asker, model, history) end
+  return ask_hooked(asker, model, history)
 end
 
 --- The reply of a call as a table; nothing more can be had from the call.
@@ -256,7 +276,7 @@ end
 function calls.reply(asker, call, counted)
   local reply = call:reply(counted)
   call:release()
-  reply.attempts, reply.answered_by, reply.fallbacks = asker.attempts, asker.answered_by, asker.fallbacks
+  reply.attempts, reply.answered_by, reply.fallbacks = asker.attempts, asker.answered_by, asker.fallbacks or nil
   return reply
 end
 

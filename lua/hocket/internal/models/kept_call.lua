@@ -109,7 +109,7 @@ local function make(one, history, asker, how)
   local timeout = how.left and math.max(how.left - (waited or 0), 0.001)
   local guess = (asker.hold or hold) and account.tokens_of(history, request.spec) or nil
   local call, err = core.start(one.handle, history, request.handle, one.name, request.run, timeout, how.again, true, 0,
-    one.id and prices.priced(one.id), asker.observed and asker.observed:lines(), guess)
+    one.id and prices.priced(one.id), asker.observed and asker.observed:lines() or nil, guess)
   if not call then return { err = pack.data(err), begun = false } end
   local result = outcome(call, asker, how, request, asker:listener(request, one), first)
   result.waited = waited

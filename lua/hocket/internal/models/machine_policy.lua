@@ -68,7 +68,7 @@ local pairs_of = setmetatable({}, { __mode = "k" })
 
 -- For a run what held when it began here, and what holds now: a policy that became wider is for runs that begin after that.
 local function of(run)
-  if not run or not run.machine_policy or run.machine_policy == current then return current end
+  if not replaced or not run or not run.machine_policy or run.machine_policy == current then return current end
   local known = pairs_of[run.machine_policy]
   if not known or known.with ~= current then
     known = { with = current, both = policy_file.both(run.machine_policy, current) }

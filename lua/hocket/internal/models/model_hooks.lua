@@ -63,7 +63,7 @@ local function answer(asker, one, history, said)
   if not call then return nil, err end
   local text = said.answer
   call:replace(text)
-  asker.attempts, asker.answered_by, asker.fallbacks = 1, one, nil
+  asker.attempts, asker.answered_by, asker.fallbacks = 1, one, false
   local hear = asker:listener(asker.request, one)
   if hear and text ~= "" then hear("text", text) end
   return call
@@ -86,10 +86,10 @@ end
 -- Asks with the hooks' request. The streamed text waits for the hooks behind the call.
 local function ask_held(asker, model, history, hooks, name, ask)
   local holds = hooks:has("after_model", name)
-  asker.held_back = holds and held_back.new() or nil
+  asker.held_back = holds and held_back.new() or false
   local call, err = ask(asker, model, history)
   local held = asker.held_back
-  asker.held_back = nil
+  asker.held_back = false
   if not call then return nil, err end
   local instead = after(asker, hooks, name, call)
   if held then held:release(instead) end
@@ -117,7 +117,7 @@ function model_hooks.ask(asker, model, history, hooks, ask)
     if not made then return denied(name, wrong) end
     asker.request = made
   end
-  local _ <close> = setmetatable({}, { __close = function() asker.request, asker.held_back = request, nil end })
+  local _ <close> = setmetatable({}, { __close = function() asker.request, asker.held_back = request, false end })
   return ask_held(asker, model, history, hooks, name, ask)
 end
 

@@ -154,13 +154,16 @@ local function since_it_began()
   return layers
 end
 
---- Layers that bind a run that went on under another operator's word: a list that is never changed; nil: none do.
+--- Layers that bind a run that went on under another operator's word: a list that is never changed; nil: none do. And
+--- those of operator and run that hold since other options came, in the place of others; nil: none came.
 ---@param here? table|false The run (effects.here), for who is outside of it; false: none is kept.
 ---@return table[]?
+---@return hocket.PolicyLayer[]? people
 function policy.bound(here)
   if here == nil then here = effects.around() end
   if not here then return since_it_began() end
-  return here.policy and here.policy.bound
+  local own = here.policy
+  if own then return own.bound, own.people end
 end
 
 --- The same text for people.
@@ -251,20 +254,11 @@ function policy.cuts(here)
   return here and here.policy and here.policy.cuts or 0
 end
 
---- Those of operator and run that hold since then, in the place of others; nil: it was never so.
----@param here? table|false
----@return hocket.PolicyLayer[]?
-function policy.people(here)
-  if here == nil then here = effects.around() end
-  return here and here.policy and here.policy.people
-end
-
 --- Layers that somebody began with, as they hold now.
 ---@param layers hocket.PolicyLayer[]
----@param here? table|false
+---@param people? hocket.PolicyLayer[]|false As policy.bound gives them.
 ---@return hocket.PolicyLayer[]
-function policy.now(layers, here)
-  local people = policy.people(here)
+function policy.now(layers, people)
   if not people then return layers end
   local left = policy.narrowed(layers)
   return table.move(left, 1, #left, #people + 1, table.move(people, 1, #people, 1, {}))
@@ -337,11 +331,12 @@ end
 ---@return hocket.PolicyLayer[]?
 ---@return hocket.Error?
 function policy.going_along(run, of_agent)
-  local layers, err = of_agent and policy.now(of_agent), nil
+  local bound, people = policy.bound()
+  local layers, err = of_agent and policy.now(of_agent, people), nil
   if not layers then layers, err = policy.of_run(run and run.options or {}) end
   if not layers then return nil, err end
   local list, seen = {}, {}
-  for _, from in ipairs { layers, policy.bound() or {} } do
+  for _, from in ipairs { layers, bound or {} } do
     for _, layer in ipairs(from) do
       local words = words_of(layer)
       if not seen[words] then list[#list + 1] = layer end

@@ -22,7 +22,7 @@ local final_answer = {}
 function final_answer.grant(self, last)
   local run, id = self.asker.run, self.asker.account
   if not run or not account.is_limited(run, id) then
-    self.granted = nil
+    if self.granted then self.granted = nil end
     return false
   end
   local spec, why = self.request.spec, false

@@ -85,7 +85,6 @@ end
 ---@return string? misfit
 function text_calls.torn(self, call)
   local text = call:partial()
-  if text == "" or not text:find('"name"', 1, true) then return nil end -- of nearly all replies, and far cheaper than patterns
   local name = text:match '"name"%s*:%s*"([^"]+)"%s*,%s*"arguments"' or text:match '"name"%s*:%s*"([^"]+)"%s*,%s*"parameters"'
   if not name or not self:tool_named(name) or not is_broken_json(without_marks(text)) or is_value(self, text) then return nil end
   if edition.of(self.asker.run or nothing) < 4 or not is_read(self) then return nil end

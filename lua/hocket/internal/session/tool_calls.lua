@@ -38,10 +38,15 @@ local PARALLEL = 16
 ---@return hocket.Calls
 function tool_calls.new(self)
   self.permissions = self.permissions or permission.new("this agent", {})
-  return {
-    loop_detector = loop_detector.new(self.emit), marks = {},
-    context = { __index = self.context or {} },
-  }
+  local shared = self.context or {}
+  local function index(context, key)
+    if key == "effect_id" and rawget(context, "unlogged") then -- few tools ask for it
+      context.unlogged = true
+      return context.effect_id
+    end
+    return shared[key]
+  end
+  return { loop_detector = loop_detector.new(self.emit), marks = {}, context = { __index = index } }
 end
 
 -- ---- What is called ---------------------------------------------------------------------------
@@ -265,6 +270,7 @@ end
 ---@field refused? string By a hook.
 ---@field changed? table A person's arguments.
 ---@field watched? hocket.WatchedCall
+---@field hooks? table The run's, when it was admitted.
 ---@field wrong? string What was wrong with it, where it could not be made.
 
 local function settle(call, i, it, args)
@@ -272,23 +278,19 @@ local function settle(call, i, it, args)
   call:change(i, next(args) == nil and "{}" or json.encode(args))
 end
 
-local function hooks_of(self)
+-- The run, where anybody has a say in a call before its turn comes.
+local function gate_of(self)
   local run = self.asker and self.asker.run
-  return run and run.hooks or nil
-end
-
--- Whether anybody has a say in a call before its turn comes.
-local function are_admitted(self)
-  local run = self.asker and self.asker.run
-  return run and (run.gated or run.hooks) and true or false
+  return run and (run.gated or run.hooks) and run
 end
 
 -- Guards of the agent's input, then hooks: from here on nobody but a person changes its arguments.
-local function admit(self, call, i, it)
-  local hooks = hooks_of(self)
+local function admit(self, call, i, it, run)
   if not it.one then return end
-  if self.asker.run.gated then await_guards(self) end
+  if run.gated then await_guards(self) end
+  local hooks = run.hooks
   if not hooks then return end
+  it.hooks = hooks
   it.said, it.refused = tool_hooks.before(self, hooks, it.one, it.args)
   if it.said and it.said.arguments then settle(call, i, it, it.said.arguments) end
 end
@@ -302,8 +304,7 @@ local function decide(self, call, i, it, order)
   settle(call, i, it, changed)
   it.changed = changed
   if order then order:renew(i) end
-  local hooks = hooks_of(self)
-  local refused = hooks and tool_hooks.again(self, hooks, it.one, it.args)
+  local refused = it.hooks and tool_hooks.again(self, it.hooks, it.one, it.args)
   return not refused, refused
 end
 
@@ -323,7 +324,7 @@ end
 
 -- Makes a call that is allowed.
 local function make(self, call, i, it)
-  local one, said, hooks = it.one, it.said, hooks_of(self)
+  local one, said, hooks = it.one, it.said, it.hooks
   if self.on_call then self.on_call(call, i) end
   if not one.quiet then call:begins(i, self.tell) end
   local text, is_error, list, note, context
@@ -349,7 +350,7 @@ local function execute(self, call, i, it, order)
     it.wrong = it.args
     return
   end
-  it.watched = self.watch and watch(self, it.one, it.args, call:id(i))
+  if self.watch then it.watched = watch(self, it.one, it.args, call:id(i)) end
   local allowed, denied = decide(self, call, i, it, order)
   if not allowed then return refuse(self, call, i, it, denied) end
   if order then order:begin(i) end
@@ -358,9 +359,9 @@ end
 
 -- A call by itself. Returns what was wrong with it.
 local function execute_one(self, call)
-  local it = {}
-  it.one, it.args = tool_calls.prepare(self, call, 1)
-  if are_admitted(self) then admit(self, call, 1, it) end
+  local one, args = tool_calls.prepare(self, call, 1)
+  local it, gate = { one = one, args = args }, gate_of(self)
+  if gate then admit(self, call, 1, it, gate) end
   execute(self, call, 1, it)
   return it.wrong
 end
@@ -420,7 +421,8 @@ local function run_together(self, call, calls)
     local one, args = tool_calls.prepare(self, call, i)
     prepared[i] = { one = one, args = args }
   end
-  if are_admitted(self) then flow.map(prepared, function(it, i) admit(self, call, i, it) end, limit) end
+  local gate = gate_of(self)
+  if gate then flow.map(prepared, function(it, i) admit(self, call, i, it, gate) end, limit) end
   local order = call_order.new(prepared)
   flow.map(prepared, function(it, i)
     local ended <close> = order and setmetatable({}, { __close = function() order:finish(i) end })
