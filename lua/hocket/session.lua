@@ -50,7 +50,6 @@ local SMALL = 4096
 ---@field package misfit? string Why the calls that the last reply had written as text could not be made.
 ---@field package was_misfit? boolean Whether its model knows this, and has called nothing since.
 ---@field package unread? integer Answers in a row that the server could not read.
----@field package unlooked boolean Whether it has had no turn yet.
 ---@field package roomy number Bytes of its conversation up to which nobody looks whether it fits into the window.
 ---@field package only_reads? boolean Whether it has no tools but those for what is kept of its conversation.
 ---@field package shown? integer Bytes of a tool's result that are shown whole.
@@ -149,7 +148,7 @@ local function wake_up(self)
   if self.permissions then self.tools = self.permissions.tools end
   self.request = self.request or session.request(self.spec, self.tools)
   self.asker = askers.new(self.emit)
-  self.roomy, self.unlooked = self.request.roomy, true
+  self.roomy = self.request.roomy
   if any_handles and handles.known(self.history) then self:give_handles() end
 end
 
@@ -432,8 +431,8 @@ end
 -- One turn. Returns the answer; or false when it goes on; or nil and an error.
 local function take_turn(self, left, max)
   if self.pending then change_over(self) end
-  local due = self.unlooked and context.is_due(self)
-  self.unlooked = false
+  local due = self.asker.fresh and context.is_due(self)
+  self.asker.fresh = false
   if due or self.history:size() > self.roomy then
     local fits, too_long = context.fit(self)
     if not fits then return nil, too_long end
