@@ -309,7 +309,7 @@ void cli_text_ascii(struct cli_buf *out, const char *p, size_t n)
 
 bool cli_is_one_of(const char *word, const char *const *list)
 {
-    while (*list && (**list != *word || strcmp(*list, word) != 0)) /* each event is looked for */
+    while (*list && (**list != *word || strcmp(*list, word) != 0)) /* a call for each event */
         list++;
     return *list != NULL;
 }
