@@ -25,8 +25,8 @@ void hocket__store_refusal(
 
 int hocket__store_not_found(struct hocket__store_call *c, struct hocket__str id)
 {
-    return hocket__error(&c->error, HOCKET_ENOTFOUND, "there is no run %.*s (hocket runs lists them)",
-        (int) id.n, id.p);
+    return hocket__error(&c->error, HOCKET_ENOTFOUND,
+        "there is no run %.*s (hocket runs lists them)", (int) id.n, id.p);
 }
 
 int hocket__store_altered(

@@ -16,7 +16,8 @@
 static inline bool test_fork_is_noticed(void)
 {
 #ifdef MADV_WIPEONFORK
-    volatile char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    volatile char *page =
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED || madvise((void *) page, 4096, MADV_WIPEONFORK) != 0)
         return true;
     *page = 1;

@@ -277,7 +277,7 @@ static void print_answer(struct job *j, bool spaced)
 static bool is_budget_of_run(const struct job *j)
 {
     return j->result.status == HOCKET_EBUDGET
-        && strncmp(cli_buf_text(&j->result.message), "the budget of the run ", 22) == 0;
+           && strncmp(cli_buf_text(&j->result.message), "the budget of the run ", 22) == 0;
 }
 
 static void say_error(struct job *j)
