@@ -594,6 +594,10 @@ local function job_of(def, input, opts)
   local context = fiber.context()
   local run = context and context.run
   if not run then misuse.raise "an agent can only be called inside a run (hocket.run makes one)" end
+  if run.unasked then
+    run.unasked = "called"
+    return nil, failed { code = "unsupported", message = "no agent is called before the first message" }
+  end
   local above, facts, rare = context.step, facts_of(def), opts == nothing and 0 or all_arguments.bits(opts, common, RARE)
   local plain = facts.is_plain and rare < RARE
   local depth, deepest = depth_of(context, above, def, opts, plain)

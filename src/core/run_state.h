@@ -14,7 +14,7 @@
 
 /* Of the built-in prompts and tool sets, that of runs that begin now: their log holds what models were asked, so that
  * whoever changes these raises it, and keeps the words of the older ones (lua/hocket/internal/base/edition.lua). */
-#define HOCKET__EDITION 5
+#define HOCKET__EDITION 6
 
 /* ---- Phase -------------------------------------------------------------------------------------- */
 

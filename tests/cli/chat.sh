@@ -58,9 +58,9 @@ chat 'fine\nfail\n' guide.md
 expect 4; has out "1: fine"
 chat 'x\n' nothing.md
 expect 2; empty out; has err "no file, folder or agent"
-echo 'return "no partner"' >text.lua
-chat 'x\n' text.lua
-expect 3; has err "no conversation"
+echo 'return "you said " .. tostring(...)' >text.lua
+chat 'x\ny\n' text.lua
+expect 0; has out "you said x"; has out "you said y"
 
 # Commands.
 echo 'return function(text) return text end' >fn0.lua

@@ -5,6 +5,7 @@ local s = require "scripted"
 local conversation = require "hocket.conversation"
 local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.fs"
+local hocket = require "hocket"
 local json = require "hocket.json"
 local talk = require "hocket.internal.runner.chat"
 
@@ -397,9 +398,55 @@ t.test("a script that is no conversation is run with each message", function()
   t.same({ turns[1].usage.calls, turns[3].usage.calls, turns[4].usage.calls }, { 1, 0, 1 })
 end)
 
-t.test("a script that is no conversation and gets no message is told so", function()
-  local _, reply, err = s.run(function(run) return talk.run(run, { kind = "script", path = "x.lua" }, nil, function() return "text" end) end)
-  t.fails("agent", "begin with a message, or let it return a function", reply, err)
+t.test("before the first message a script calls no agent, and is run with that message", function()
+  local asked, failures = {}, {}
+  local function script(_, text)
+    asked[#asked + 1] = text or false
+    local reply, err = hocket.run(target().agent, text or "its own question")
+    failures[#failures + 1] = err and err.message
+    return reply, err
+  end
+  local sent = 0
+  s.reply = function(request)
+    sent = sent + 1
+    return "about " .. request.last.text
+  end
+  local run, one = start({ kind = "script", path = "x.lua" }, nil, nil, script)
+  wait_for_input(run, 1)
+  t.equal(sent, 0)
+  say(run, 1, "one")
+  say(run, 2, "two")
+  say(run, 3, "")
+  one:wait()
+  t.same(asked, { false, "one", "two" })
+  t.same(failures, { "no agent is called before the first message" })
+  local turns = finished(run)
+  t.same({ turns[1].content, turns[2].content, #turns, sent }, { "about one", "about two", 2, 2 })
+  t.equal(#s.events(run, "agent_started"), 0)
+end)
+
+t.test("a script that asks an agent for its greeting is a conversation from the first message on", function()
+  local function script()
+    local greeting, err = hocket.run(target().agent, "greet")
+    if not greeting then error(err, 0) end
+    return function(text) return greeting.text .. " " .. text end
+  end
+  s.reply = function() return "hello" end
+  local run, one = start({ kind = "script", path = "x.lua" }, nil, nil, script)
+  say(run, 1, "Ada")
+  say(run, 2, "Bo")
+  say(run, 3, "")
+  one:wait()
+  local turns = finished(run)
+  t.same({ turns[1].content, turns[2].content }, { "hello Ada", "hello Bo" })
+  t.equal(#s.events(run, "model_request"), 1)
+end)
+
+t.test("a script that fails before the first message ends the conversation", function()
+  local _, reply, err = s.run(function(run) return talk.run(run, { kind = "script", path = "x.lua" }, nil, function() return nil, { code = "script", message = "not today" } end) end)
+  t.fails("script", "not today", reply, err)
+  _, reply, err = s.run(function(run) return talk.run(run, { kind = "script", path = "x.lua" }, nil, function() error({ code = "script", message = "raised" }, 0) end) end)
+  t.fails("script", "raised", reply, err)
 end)
 
 t.test("a cancel ends the conversation wherever it is", function()

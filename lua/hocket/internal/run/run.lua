@@ -52,12 +52,13 @@ end
 ---@field package sessions? table<string, hocket.Session> By operation, where somebody wants to see what is said to models.
 ---@field held? hocket.HeldBack What its agents write, until its hooks have decided about its answer.
 ---@field noted_script? string The scripted model that is one of its files already (hocket.sim).
+---@field package unasked boolean|"called" It begins a conversation, and nobody has said anything: no agent is called; "called": one was to be.
 ---@field gated? boolean Whether an agent has guards of its input: tool calls wait for them.
 ---@field hooks hocket.Hooks|false Who is asked before and after what it does (run/hooks.lua); nearly always nobody.
 ---@field package observer hocket.Observer|false Who notes what its trace needs (internal/telemetry); nearly always nobody.
 local Run = {}
 Run.__index = Run
-Run.files, Run.observer, Run.looks, Run.hooks = {}, false, 0, false
+Run.files, Run.observer, Run.looks, Run.hooks, Run.unasked = {}, false, 0, false, false
 
 --- Boards, and documents, of agents that have ended, which a result tells of.
 local RESTED = 200

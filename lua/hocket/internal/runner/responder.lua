@@ -214,8 +214,7 @@ local function made_by(script, target, input)
   local value, err = script(target, input)
   local made = conversation_in(value, target)
   if made or value == nil and err ~= nil then return made, err end
-  if input then return nil, nil, { value = value } end
-  return failure("agent", "%s: no conversation: begin with a message, or let it return a function(text), or a table with one called 'chat'", target.path)
+  return nil, nil, { value = value }
 end
 
 local function take_over(made, state)
@@ -243,6 +242,7 @@ function Script:reload()
   move_on(self.run, found or self.target, state)
   local ok, made, err = pcall(made_by, self.script, found or self.target)
   if ok and made and type(made.on_reload) == "function" then ok, made, err = pcall(take_over, made, self.made.state) end
+  if ok and not made then made, err = failure("agent", "%s is no conversation any more: let it return a function(text), or a table with one called 'chat'", self.target.path) end
   if not ok or not made then
     move_on(self.run, { generation = before }, before)
     if not ok then error(made, 0) end
@@ -292,6 +292,18 @@ end
 
 Answering.clear = Answering.compact
 
+-- ---- A script that nothing was said to: the first message decides which of both it is -------------------------------
+
+local Waiting = { agents = Answering.agents, reload = Answering.reload, compact = Answering.compact, clear = Answering.clear, __close = Answering.__close }
+Waiting.__index = Waiting
+
+function Waiting:say(text)
+  local made, err, answer = made_by(self.script, self.target, text)
+  if err then return nil, err end
+  self.made = made or answer
+  return setmetatable(self, made and Script or Answering):say(text)
+end
+
 -- ---- Making -----------------------------------------------------------------------------------------------------
 
 local makers = {}
@@ -312,10 +324,22 @@ function makers.plan(run, target)
   return setmetatable({ run = run, target = target }, Plan)
 end
 
+-- Without a message the script may return a conversation, and calls no agent: nobody has asked for anything yet.
+local function made_before(run, script, target)
+  run.unasked = edition.of(run) >= 6
+  local ok, made, err = pcall(made_by, script, target)
+  local called = run.unasked == "called"
+  run.unasked = false
+  if called then return nil end
+  if not ok then error(made, 0) end
+  return made, err
+end
+
 function makers.script(run, target, script, input)
-  local made, err, answer = made_by(script, target, input)
+  local made, err, answer
+  if input then made, err, answer = made_by(script, target, input) else made, err = made_before(run, script, target) end
   if err then return nil, err end
-  return setmetatable({ run = run, target = target, script = script, made = made or answer }, made and Script or Answering)
+  return setmetatable({ run = run, target = target, script = script, made = made or answer }, made and Script or input and Answering or Waiting)
 end
 
 --- Makes the one that a target stands for.
