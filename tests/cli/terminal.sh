@@ -127,6 +127,19 @@ X
 run pty -w "you>" key:4 -- "$HOCKET" chat --no-color talk/guide.md hello
 expect 0; has out "Some bold text."; has out "    code **x**"; has out "${esc}[J"
 
+# What is said beside calls is whole before they are shown, and shown once.
+mkdir calls && printf -- '---\nname: guide\ndescription: talks\ntools: [list_directory]\n---\nYou talk.\n' >calls/guide.md
+cat >calls/sim.lua <<'X'
+return function(q)
+  if q.last.role ~= "user" then return "done" end
+  return { text = "Let me look at this.", fragment = 5, pause = 0.01, calls = { { name = "list_directory", arguments = { path = "." } } } }
+end
+X
+run pty -w "you>" key:4 -- "$HOCKET" chat --no-color calls/guide.md hello
+expect 0; has out "list_directory"
+sed '/list_directory/q' out | grep -q "at this\." || fail "the text before its calls"
+same "$(sed '1,/list_directory/d' out | grep -c 'Let me')" 0
+
 # What a model or a script writes is shown, not obeyed.
 cat >attack.lua <<'X'
 require("hocket").events.emit("warning", { message = "warn\27[2Jing \155 \r\nnext" })

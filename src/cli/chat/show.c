@@ -213,9 +213,11 @@ static void on_request(struct cli_chat *c, const hocket_json *event)
         end_line(c);
 }
 
+/* What it wrote is whole before its calls are shown. */
 static void on_reply(struct cli_chat *c, const hocket_json *event)
 {
-    cli_voice_model_reply(&c->voice, event);
+    if (cli_voice_model_reply(&c->voice, event))
+        end_line(c);
 }
 
 /* Remembers streamed text until the answer comes, which then is not shown a second time. */

@@ -50,10 +50,11 @@ bool cli_voice_model_request(struct cli_voice *v, const hocket_json *event)
     return true;
 }
 
-void cli_voice_model_reply(struct cli_voice *v, const hocket_json *event)
+bool cli_voice_model_reply(struct cli_voice *v, const hocket_json *event)
 {
-    if (strcmp(cli_member(event, "op"), v->op) == 0)
-        v->speaks = false;
+    bool own = strcmp(cli_member(event, "op"), v->op) == 0;
+    v->speaks = v->speaks && !own;
+    return own;
 }
 
 enum cli_heard cli_voice_model_delta(struct cli_voice *v, const hocket_json *event)

@@ -28,7 +28,8 @@ void cli_voice_agent_started(struct cli_voice *v, const hocket_json *event);
 void cli_voice_agent_finished(struct cli_voice *v, const hocket_json *event);
 /* True when the answer that was heard is over, and the same agent is asked anew. */
 bool cli_voice_model_request(struct cli_voice *v, const hocket_json *event);
-void cli_voice_model_reply(struct cli_voice *v, const hocket_json *event);
+/* True when it is the one that was heard. */
+bool cli_voice_model_reply(struct cli_voice *v, const hocket_json *event);
 enum cli_heard cli_voice_model_delta(struct cli_voice *v, const hocket_json *event);
 
 bool cli_voice_is_muted(const struct cli_voice *v, const char *op);
