@@ -442,6 +442,17 @@ t.test("a script that asks an agent for its greeting is a conversation from the 
   t.equal(#s.events(run, "model_request"), 1)
 end)
 
+t.test("a script that returns nothing says so, in a conversation as well", function()
+  s.reply = function() return "unused" end
+  local run, one = start({ kind = "script", path = "x.lua" }, nil, "one", function(_, text)
+    hocket.run(target().agent, text)
+  end)
+  say(run, 1, "")
+  one:wait()
+  t.same({ finished(run)[1].ok, finished(run)[1].content }, { true, "" })
+  t.has(s.events(run, "warning")[1].message, "x.lua returned nothing and printed nothing: return the answer")
+end)
+
 t.test("a script that fails before the first message ends the conversation", function()
   local _, reply, err = s.run(function(run) return talk.run(run, { kind = "script", path = "x.lua" }, nil, function() return nil, { code = "script", message = "not today" } end) end)
   t.fails("script", "not today", reply, err)

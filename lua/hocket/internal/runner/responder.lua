@@ -187,9 +187,10 @@ end
 function Script:say(text)
   local value, err = self.made.chat(text)
   self.run.files = {}
-  if value == nil then return nil, err or { code = "script", message = "the script's chat function answered nothing" } end
-  if type(value) == "table" and type(value.text) == "string" then return value end
-  return { text = type(value) == "table" and json.encode(value) or tostring(value), finish = "stop" }
+  if value == nil and err == nil then return failure("script", "the script's chat function answered nothing") end
+  local reply, wrong = script_reply(value, err)
+  if reply and reply ~= value then reply.finish = "stop" end
+  return reply, wrong
 end
 
 function Script:agents()
@@ -268,8 +269,7 @@ function Answering:say(text)
     value, err = self.script(self.target, text)
   end
   self.run.files = {}
-  if value == nil and err == nil then value = self.run:said() end
-  local reply, wrong = script_reply(value, err)
+  local reply, wrong = script_reply(value, err, self.run, self.target.path)
   if reply then reply.finish = reply.finish or "stop" end
   return reply, wrong
 end

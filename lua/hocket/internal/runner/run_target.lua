@@ -104,11 +104,7 @@ local function run_script(target, input, run)
   if made then value, err = made:run(input or "") end
   if type(value) == "function" then value = { chat = value } end
   if type(value) == "table" and type(value.chat) == "function" then value, err = value.chat(input or "") end
-  if value == nil and err == nil then value = run:said() end
-  if value == nil and err == nil and not run.printed and run:usage().calls > 0 then
-    run:emit("warning", { message = ("%s returned nothing and printed nothing: return the answer"):format(target.path) })
-  end
-  local reply, wrong = script_reply(value, err)
+  local reply, wrong = script_reply(value, err, run, target.path)
   return marked(run, reply, value), wrong
 end
 

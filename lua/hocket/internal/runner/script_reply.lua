@@ -8,11 +8,23 @@ local function failure(message)
   return nil, { code = "script", message = message }
 end
 
+-- What it has said to whoever asked, where it returned nothing.
+local function said(run, path)
+  local value = run:said()
+  if value == nil and not run.printed and run:usage().calls > 0 then
+    run:emit("warning", { message = ("%s returned nothing and printed nothing: return the answer"):format(path) })
+  end
+  return value
+end
+
 ---@param value any
 ---@param err any
+---@param run? hocket.Run Of a script that is run for one answer, and its path: what it has said counts, where it returns nothing.
+---@param path? string
 ---@return hocket.Reply|table|nil reply
 ---@return hocket.Error? err
-return function(value, err)
+return function(value, err, run, path)
+  if run and value == nil and err == nil then value = said(run, path) end
   if value == nil and err ~= nil then
     return nil, type(err) == "table" and err or caught.error(err)
   elseif type(value) == "table" and type(value.text) == "string" then
