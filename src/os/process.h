@@ -65,3 +65,29 @@ void hocket__process_stop(struct hocket__process *p);
 /* Ends it with SIGKILL; no callback runs any more. `closed` (may be NULL) runs from the loop when
  * nothing of it is left there. */
 void hocket__process_close(struct hocket__process *p, void (*closed)(void *ud), void *ud);
+
+/* ---- Programs of tools ------------------------------------------------------------------- */
+
+/* How they are found and started where a system has neither a shell in /bin nor folders as others have. */
+struct hocket__programs {
+    const char *shell[4]; /* before a command line, behind the shell's own path */
+    const char *nothing;  /* the command line of a program that does nothing */
+    const char *folder;   /* a pattern of Lua for one folder in a PATH */
+    const char *between;  /* what stands between two of them */
+    const char *suffix;   /* of the files of programs */
+    const char *note;     /* what a model has to know whose command failed */
+    char program[300];    /* the shell */
+    char path[900];       /* where the system's programs are */
+    char temp[300];       /* for files of a moment */
+};
+
+#ifdef _WIN32
+bool hocket__programs_get(struct hocket__programs *out);
+#else
+/* False: as on every POSIX (lua/hocket/internal/tools/programs.lua). */
+static inline bool hocket__programs_get(struct hocket__programs *out)
+{
+    (void) out;
+    return false;
+}
+#endif

@@ -24,6 +24,7 @@
 #include "core/run_state.h"
 #include "core/text.h"
 #include "os/fs.h"
+#include "os/process.h"
 
 /* ---- hocket.yaml ------------------------------------------------------------------ */
 
@@ -105,6 +106,43 @@ static int l_getenv(lua_State *L)
         push_profile(L);
     else
         lua_pushstring(L, value);
+    return 1;
+}
+
+/* A list: the shell, what stands before its command line, and that where there is one. */
+static void set_shell(
+    lua_State *L, const char *field, const struct hocket__programs *p, const char *line)
+{
+    lua_Integer n = 1;
+    lua_newtable(L);
+    lua_pushstring(L, p->program);
+    lua_rawseti(L, -2, n);
+    for (const char *const *word = p->shell; *word; word++) {
+        lua_pushstring(L, *word);
+        lua_rawseti(L, -2, ++n);
+    }
+    lua_pushstring(L, line);
+    lua_rawseti(L, -2, ++n);
+    lua_setfield(L, -2, field);
+}
+
+/* programs() -> how they are started here (lua/hocket/internal/tools/programs.lua); nil: as on every POSIX */
+static int l_programs(lua_State *L)
+{
+    struct hocket__programs p;
+    if (!hocket__programs_get(&p))
+        return 0;
+    lua_newtable(L);
+    set_shell(L, "shell", &p, NULL);
+    set_shell(L, "nothing", &p, p.nothing);
+    hocket__set_cstr(L, "path", p.path);
+    hocket__set_cstr(L, "first", "");
+    hocket__set_cstr(L, "folder", p.folder);
+    hocket__set_cstr(L, "between", p.between);
+    hocket__set_cstr(L, "suffix", p.suffix);
+    hocket__set_cstr(L, "temp", p.temp);
+    hocket__set_cstr(L, "top", p.temp);
+    hocket__set_cstr(L, "note", p.note);
     return 1;
 }
 
@@ -519,6 +557,7 @@ static int l_edition(lua_State *L)
 
 static const luaL_Reg functions[] = {
     { "getenv", l_getenv },
+    { "programs", l_programs },
     { "secret", l_secret },
     { "asset", l_asset },
     { "assets", l_assets },

@@ -57,12 +57,31 @@ static void add_quoted(struct hocket__buf *out, const char *word)
     hocket__buf_addc(out, '"');
 }
 
+/* cmd.exe, whose command line is no list of quoted words: behind /c it reads the rest as it is, without the quotes around it. What it
+ * prints itself is UTF-8 then. */
+static const char *command_of(const struct hocket__launch *l)
+{
+    size_t n = strlen(l->argv[0]), i = 1;
+    if (n < 7 || _stricmp(l->argv[0] + n - 7, "cmd.exe") != 0)
+        return NULL;
+    while (l->argv[i] && _stricmp(l->argv[i], "/c") != 0)
+        i++;
+    return l->argv[i] && l->argv[i + 1] && !l->argv[i + 2] ? l->argv[i + 1] : NULL;
+}
+
 static wchar_t *command_line(const struct hocket__launch *l)
 {
     struct hocket__buf text;
+    const char *command = command_of(l);
     hocket__buf_init(&text, &hocket__malloc, 0);
-    for (const char *const *word = l->argv; *word; word++)
-        add_quoted(&text, *word);
+    for (const char *const *word = l->argv; *word && *word != command; word++)
+        if (command && word != l->argv)
+            hocket__buf_addf(&text, " %s", *word);
+        else
+            add_quoted(&text, *word);
+    if (command)
+        hocket__buf_addf(
+            &text, " \"%%SystemRoot%%\\system32\\chcp.com 65001>nul 2>nul&%s\"", command);
     wchar_t *wide = text.status == 0 ? hocket__wide(text.data) : NULL;
     hocket__buf_deinit(&text);
     return wide;
@@ -90,14 +109,22 @@ static bool add_variable(wchar_t **block, size_t *n, const wchar_t *text)
     return true;
 }
 
-/* Programs of Windows find its libraries by SystemRoot: it is no secret, and is passed on. */
+/* Programs of Windows find its libraries, its shell and a place for files by these: they are no secret, and are passed on. */
 static wchar_t *environment(const struct hocket__launch *l)
 {
-    wchar_t *block = NULL, root[300] = L"SystemRoot=";
+    static const char *const passed[] = { "SystemRoot", "ComSpec", "PATHEXT", "TEMP", "TMP" };
+    wchar_t *block = NULL;
     size_t n = 0;
     bool good = true;
-    if (!value_of(l, "SystemRoot") && GetEnvironmentVariableW(L"SystemRoot", root + 11, 288) > 0)
-        good = add_variable(&block, &n, root);
+    for (size_t i = 0; good && i < sizeof(passed) / sizeof(passed[0]); i++) {
+        wchar_t text[400], value[300];
+        swprintf(text, 20, L"%hs", passed[i]);
+        DWORD m = GetEnvironmentVariableW(text, value, 300);
+        if (m == 0 || m >= 300 || value_of(l, passed[i]))
+            continue;
+        swprintf(text, 400, L"%hs=%ls", passed[i], value);
+        good = add_variable(&block, &n, text);
+    }
     for (const char *const *v = l->env; good && v && *v; v++) {
         wchar_t *wide = hocket__wide(*v);
         good = wide && add_variable(&block, &n, wide);
@@ -375,7 +402,27 @@ static bool create(struct hocket__process *p, const struct hocket__launch *l, HA
     return done;
 }
 
-static bool launch(struct hocket__process *p, const struct hocket__launch *l, HANDLE *stdio)
+/* Why it is not started; NULL: it may be. cmd.exe reads no further than a line, and starts in Windows' own folder if it
+ * cannot use the one that it was given. */
+static const char *refusal(
+    const struct hocket__launch *l, const wchar_t *program, const wchar_t *cwd)
+{
+    const char *command = command_of(l);
+    if (!program)
+        return "there is no such program";
+    if (is_batch(program))
+        return "a batch file: name cmd.exe and give it the file";
+    if (command && strpbrk(command, "\r\n"))
+        return "it takes one line: join commands with &&";
+    if (command && cwd && wcsncmp(cwd, L"\\\\", 2) == 0)
+        return "it does not start in a folder of a share";
+    if (cwd && wcslen(cwd) > MAX_PATH - 3)
+        return "the path of its folder is too long";
+    return NULL;
+}
+
+static bool launch(
+    struct hocket__process *p, const struct hocket__launch *l, HANDLE *stdio, const char **refused)
 {
     wchar_t *program = find_program(l), *line = command_line(l), *env = environment(l);
     wchar_t *cwd = l->cwd && *l->cwd ? hocket__wide(l->cwd) : NULL;
@@ -383,14 +430,11 @@ static bool launch(struct hocket__process *p, const struct hocket__launch *l, HA
         if (*c == L'/')
             *c = L'\\';
     bool done = false;
-    if (!program)
-        errno = ENOENT;
-    else if (is_batch(program))
-        errno = EPERM;
+    errno = ENOMEM;
+    if ((*refused = refusal(l, program, cwd)))
+        errno = program ? EPERM : ENOENT;
     else if (line && env)
         done = create(p, l, stdio, program, line, env, cwd);
-    else
-        errno = ENOMEM;
     free(program);
     free(line);
     free(env);
@@ -429,9 +473,10 @@ static int begin(
     struct hocket__process *p, const struct hocket__process_spec *spec, struct hocket_error *err)
 {
     HANDLE stdio[N_PIPES] = { NULL, NULL, NULL };
+    const char *refused = NULL;
     errno = EMFILE;
     bool started = open_pipes(p, stdio) && (p->job = make_job(&spec->launch.limits))
-                   && launch(p, &spec->launch, stdio);
+                   && launch(p, &spec->launch, stdio, &refused);
     int code = errno;
     for (int i = 0; i < N_PIPES; i++)
         if (stdio[i])
@@ -439,10 +484,7 @@ static int begin(
     if (started)
         return 0;
     return hocket__error(err, hocket__errno_status(code), "cannot start %s: %s",
-        spec->launch.argv[0],
-        code == ENOENT  ? "there is no such program"
-        : code == EPERM ? "a batch file: name cmd.exe and give it the file"
-                        : strerror(code));
+        spec->launch.argv[0], refused ? refused : strerror(code));
 }
 
 static int check(const struct hocket__launch *l, struct hocket_error *err)
@@ -450,7 +492,7 @@ static int check(const struct hocket__launch *l, struct hocket_error *err)
     if (l->sandbox != HOCKET__SANDBOX_LIMITS)
         return hocket__error(err, HOCKET_EUNSUPPORTED,
             "the sandbox level %s: hocket does not have it on Windows, where programs have limits "
-            "alone",
+            "alone, and each asks",
             hocket__sandbox_name(l->sandbox));
     if (l->proxied)
         return hocket__error(err, HOCKET_EUNSUPPORTED,

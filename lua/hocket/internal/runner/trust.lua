@@ -15,6 +15,7 @@ local facts_of = require "hocket.internal.agents.facts"
 local functions = require "hocket.internal.base.lazy" "hocket.internal.agents.functions"
 local hooks_place = require "hocket.internal.runner.hooks.place"
 local machine_policy = require "hocket.internal.models.machine_policy"
+local programs = require "hocket.internal.base.lazy" "hocket.internal.tools.programs"
 local plan_target = require "hocket.internal.base.lazy" "hocket.internal.runner.plan_target"
 local script = require "hocket.internal.base.script"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
@@ -141,11 +142,11 @@ end
 
 local everything = { ["1"] = true, yes = true, all = true, ["true"] = true }
 
--- HOCKET_TRUST: `1`, or folders, separated by colons, with all below them.
+-- HOCKET_TRUST: `1`, or folders, separated as in a PATH, with all below them.
 local function is_in_variable(path)
   local said = not machine_policy.trust(path) and system.getenv "HOCKET_TRUST" or ""
   if everything[said] then return true end
-  for dir in said:gmatch "[^:]+" do
+  for dir in said:gmatch(programs.folder) do
     local real = fs.is_absolute(dir) and fs.real(dir)
     if real and system.below(path, real) then return true end
   end

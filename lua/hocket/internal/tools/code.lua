@@ -3,6 +3,7 @@
 local file_labels = require "hocket.internal.run.file_labels"
 local fs = require "hocket.internal.core.fs"
 local process = require "hocket.process"
+local programs = require "hocket.internal.tools.programs"
 local sandbox = require "hocket.internal.tools.sandbox"
 local system = require "hocket.internal.core.system"
 local tool = require "hocket.tool"
@@ -14,10 +15,10 @@ local TIMEOUT, MOST = 30, 300
 
 -- Where it is: the system's places first, then the person's PATH.
 local function find(names)
-  local places = "/usr/bin:/usr/local/bin:" .. (system.getenv "PATH" or "")
+  local places = programs.first .. (system.getenv "PATH" or "")
   for _, name in ipairs(names) do
-    for dir in places:gmatch "[^:]+" do
-      local path = dir .. "/" .. name
+    for dir in places:gmatch(programs.folder) do
+      local path = dir .. "/" .. name .. programs.suffix
       local info = fs.is_absolute(dir) and fs.info(path)
       if info and info.kind == "file" then return path end
     end

@@ -1,6 +1,7 @@
 --- Hands a file to the person, through whatever the host names: the function `opener` of the run's
 --- options, or the program in HOCKET_OPENER (xdg-open, say), which is given the path.
 local fs = require "hocket.internal.core.fs"
+local programs = require "hocket.internal.tools.programs"
 local system = require "hocket.internal.core.system"
 
 local open = {}
@@ -13,9 +14,10 @@ local passed = { "PATH", "HOME", "LANG", "LC_ALL", "DISPLAY", "WAYLAND_DISPLAY",
 
 local function find_program(name)
   if name:find("/", 1, true) then return fs.is_absolute(name) and fs.info(name) and name or nil end
-  for dir in (system.getenv "PATH" or "/usr/local/bin:/usr/bin:/bin"):gmatch "[^:]+" do
-    local info = fs.info(dir .. "/" .. name)
-    if info and info.kind == "file" then return dir .. "/" .. name end
+  for dir in (system.getenv "PATH" or programs.path):gmatch(programs.folder) do
+    local path = dir .. "/" .. name .. programs.suffix
+    local info = fs.info(path)
+    if info and info.kind == "file" then return path end
   end
 end
 

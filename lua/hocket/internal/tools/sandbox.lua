@@ -15,6 +15,7 @@ local network = require "hocket.internal.tools.network"
 local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.internal.core.fs"
 local process = require "hocket.process"
+local programs = require "hocket.internal.tools.programs"
 local system = require "hocket.internal.core.system"
 
 local sandbox = {}
@@ -23,8 +24,6 @@ local LEVELS = { "bubblewrap", "landlock", "limits" }
 local rank = { limits = 1, landlock = 2, bubblewrap = 3 }
 local MODES = { best = 0, limits = 1, required = 2, landlock = 2, bubblewrap = 3 }
 
-local SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
-
 -- ---- What this machine has ----------------------------------------------------------------
 
 local probed = {} -- level -> true, or why not
@@ -32,7 +31,7 @@ local unguarded = {} -- level -> true where what is guarded can be changed
 
 local function probe(level)
   if probed[level] == nil then
-    local result, err = process.run { argv = { "/bin/true" }, cwd = "/", sandbox = level, guarded = { "/usr" }, timeout = 10, idempotent = true }
+    local result, err = process.run { argv = programs.nothing, cwd = programs.top, sandbox = level, guarded = { "/usr" }, timeout = 10, idempotent = true }
     probed[level] = result and result.code == 0 or err and err.message or "a program does not run in it"
     unguarded[level] = level == "limits" or result ~= nil and result.unguarded or nil
   end
@@ -92,8 +91,8 @@ end
 -- or a folder above it, is no folder of programs, whatever the PATH says.
 local function own_programs()
   local list, seen, home = {}, {}, (system.getenv "HOME" or "/") .. "/"
-  for dir in SYSTEM_PATH:gmatch "[^:]+" do seen[dir] = true end
-  for dir in (system.getenv "PATH" or ""):gmatch "[^:]+" do
+  for dir in programs.path:gmatch(programs.folder) do seen[dir] = true end
+  for dir in (system.getenv "PATH" or ""):gmatch(programs.folder) do
     local is_absolute, holds_home = fs.is_absolute(dir), home:find(dir:gsub("/+$", "") .. "/", 1, true) == 1
     if is_absolute and not seen[dir] and not holds_home and fs.info(dir) then list[#list + 1] = dir end
     seen[dir] = true
@@ -124,10 +123,10 @@ end
 local passed_on = { "LANG", "LC_ALL", "LC_CTYPE", "TZ" }
 
 -- git stops where it may not read the system's configuration, which can hold keys.
-local made = { "TERM=dumb", "HOME=/tmp", "TMPDIR=/tmp", "GIT_CONFIG_NOSYSTEM=1" }
+local made = { "TERM=dumb", "HOME=" .. programs.temp, "TMPDIR=" .. programs.temp, "GIT_CONFIG_NOSYSTEM=1" }
 
 local function environment(own)
-  local env = { "PATH=" .. table.concat(own, ":") .. (#own > 0 and ":" or "") .. SYSTEM_PATH, table.unpack(made) }
+  local env = { "PATH=" .. table.concat(own, programs.between) .. (#own > 0 and programs.between or "") .. programs.path, table.unpack(made) }
   for _, name in ipairs(passed_on) do
     local value = system.getenv(name)
     if value then env[#env + 1] = name .. "=" .. value end

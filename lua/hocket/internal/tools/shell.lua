@@ -2,6 +2,7 @@
 --- everything that the command starts ends with it.
 local file_labels = require "hocket.internal.run.file_labels"
 local machine_policy = require "hocket.internal.models.machine_policy"
+local programs = require "hocket.internal.tools.programs"
 local network = require "hocket.internal.tools.network"
 local sandbox = require "hocket.internal.tools.sandbox"
 local tool = require "hocket.tool"
@@ -127,7 +128,11 @@ function shell.make(name, env)
       local at, wrong = directory(root, args.directory)
       if not at then return nil, wrong end
       if args.command:find("\0", 1, true) then return nil, "a command has no NUL in it" end
-      return shell.execute(env, root, ctx, { name = name, argv = { "/bin/sh", "-c", args.command }, cwd = at, timeout = args.timeout, shown = args.command })
+      local argv = table.move(programs.shell, 1, #programs.shell, 1, {})
+      argv[#argv + 1] = args.command
+      local text, failed = shell.execute(env, root, ctx, { name = name, argv = argv, cwd = at, timeout = args.timeout, shown = args.command })
+      if text and programs.note and not text:find "^exit code 0" then text = text .. "\n" .. programs.note end
+      return text, failed
     end,
     recall = function(_, ctx) give_labels(root, ctx) end,
   }

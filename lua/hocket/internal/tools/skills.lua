@@ -7,6 +7,7 @@ local files = require "hocket.internal.core.files"
 local fs = require "hocket.internal.core.fs"
 local instructions = require "hocket.internal.tools.instructions"
 local json = require "hocket.json"
+local programs = require "hocket.internal.tools.programs"
 local shell = require "hocket.internal.tools.shell"
 local sources = require "hocket.internal.base.sources"
 local suggest = require "hocket.internal.base.suggest"
@@ -136,14 +137,15 @@ end
 
 -- ---- Running -------------------------------------------------------------------------------------------
 
-local programs = { sh = { "/bin/sh" }, py = { "/usr/bin/env", "python3" }, js = { "/usr/bin/env", "node" }, mjs = { "/usr/bin/env", "node" }, rb = { "/usr/bin/env", "ruby" }, pl = { "/usr/bin/env", "perl" } }
+local interpreters = { sh = { "/bin/sh" }, py = { "/usr/bin/env", "python3" }, js = { "/usr/bin/env", "node" }, mjs = { "/usr/bin/env", "node" }, rb = { "/usr/bin/env", "ruby" }, pl = { "/usr/bin/env", "perl" } }
 
 -- The command line, or why there is none.
 local function command(one, path, args)
   local real = fs.real(one.dir .. "/" .. path)
   local info = real and system.below(real, one.dir) and fs.info(real)
   if not info or info.kind ~= "file" then return nil, ("the skill '%s' has no file '%s'"):format(one.name, path) end
-  local argv = table.move(programs[path:match "%.(%w+)$"] or {}, 1, 2, 1, {})
+  local argv = table.move(interpreters[path:match "%.(%w+)$"] or {}, 1, 2, 1, {})
+  if argv[2] and not programs.env then table.remove(argv, 1) end
   argv[#argv + 1] = real
   for _, arg in ipairs(args or {}) do
     if arg:find("\0", 1, true) then return nil, "an argument has no NUL in it" end

@@ -2,6 +2,7 @@
 local ended = require "hocket.internal.base.lazy" "hocket.internal.commands.runs"
 local fs = require "hocket.internal.core.fs"
 local model = require "hocket.model"
+local programs = require "hocket.internal.tools.programs"
 local rule_check = require "hocket.internal.session.rule_check"
 local sandbox = require "hocket.internal.tools.sandbox"
 local state_dir = require "hocket.internal.run.state_dir"
@@ -37,7 +38,7 @@ local INSTALLERS = { ["/sbin/apk"] = "apk add", ["/usr/bin/dnf"] = "dnf install"
 
 local function of_sandbox(list)
   local level = sandbox.level()
-  if level == "bubblewrap" or level == "landlock" then return end
+  if level == "bubblewrap" or level == "landlock" or not programs.env then return end -- where none exists, the levels say so
   local installs = "apt-get install"
   for path, words in pairs(INSTALLERS) do installs = fs.info(path) and words or installs end
   add(list, "sandbox", "no sandbox works here for programs that tools run, beyond limits",
