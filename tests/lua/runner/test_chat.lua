@@ -453,6 +453,24 @@ t.test("a script that returns nothing says so, in a conversation as well", funct
   t.has(s.events(run, "warning")[1].message, "x.lua returned nothing and printed nothing: return the answer")
 end)
 
+t.test("a script that answers with the text of a reply that was cut has a turn that was cut", function()
+  s.reply = function(request)
+    return request.last.text == "long" and { text = "the first half of an answer", finish = "length" } or "whole"
+  end
+  local function ask(_, text)
+    local reply = hocket.run(target().agent, text)
+    return "It says: " .. reply.text
+  end
+  for _, script in ipairs { ask, function() return function(text) return ask(nil, text) end end } do
+    local run, one = start({ kind = "script", path = "x.lua" }, nil, "long", script)
+    say(run, 1, "short")
+    say(run, 2, "")
+    one:wait()
+    local turns = finished(run)
+    t.same({ turns[1].finish, turns[1].cut.code, turns[2].finish, turns[2].cut }, { "length", "limit", "stop" })
+  end
+end)
+
 t.test("a script that fails before the first message ends the conversation", function()
   local _, reply, err = s.run(function(run) return talk.run(run, { kind = "script", path = "x.lua" }, nil, function() return nil, { code = "script", message = "not today" } end) end)
   t.fails("script", "not today", reply, err)

@@ -112,7 +112,7 @@ end
 function named.workflow(step, input)
   local value, wrong = settled(pcall(function() return load_workflow(step.run, step.def):run(input) end))
   if value == nil and wrong then return nil, wrong end
-  local reply, failed = script_reply(value)
+  local reply, failed = script_reply.of(value)
   if not reply then return nil, failed end
   return { text = reply.text, value = value, finish = reply.finish or "stop", cut = reply.cut, agent = step.def.name, calls = {}, usage = {} }
 end

@@ -184,12 +184,18 @@ Script.__close = function(self)
   if type(self.made.close) == "function" then self.made.close() end
 end
 
+-- A turn's answer is marked by what was cut in that turn.
+local function forget_cuts(run)
+  run.handed_out, run.printed_cut = nil, nil
+end
+
 function Script:say(text)
+  forget_cuts(self.run)
   local value, err = self.made.chat(text)
   self.run.files = {}
   if value == nil and err == nil then return failure("script", "the script's chat function answered nothing") end
-  local reply, wrong = script_reply(value, err)
-  if reply and reply ~= value then reply.finish = "stop" end
+  local reply, wrong = script_reply.within(self.run, value, err)
+  if reply and reply ~= value then reply.finish = reply.finish or "stop" end
   return reply, wrong
 end
 
@@ -266,10 +272,11 @@ function Answering:say(text)
     value = made.value
   else
     self.run.said_answer = nil
+    forget_cuts(self.run)
     value, err = self.script(self.target, text)
   end
   self.run.files = {}
-  local reply, wrong = script_reply(value, err, self.run, self.target.path)
+  local reply, wrong = script_reply.once(self.run, self.target.path, value, err)
   if reply then reply.finish = reply.finish or "stop" end
   return reply, wrong
 end

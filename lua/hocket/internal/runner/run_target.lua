@@ -49,23 +49,6 @@ local unlimited = require "hocket.internal.base.lazy" "hocket.internal.agents.un
 local trust = require "hocket.internal.base.lazy" "hocket.internal.runner.trust"
 local failure = system.failure
 
-local function any_text(value, found, depth)
-  if type(value) == "string" then return found(value) end
-  if type(value) ~= "table" or depth == 0 then return nil end
-  for _, key in ipairs(sorted_keys(value)) do
-    local cut = any_text(value[key], found, depth - 1)
-    if cut then return cut end
-  end
-end
-
--- A script that answers with the text of a reply that was cut has no whole answer either.
-local function marked(run, reply, value)
-  if not reply or reply.cut or not run.handed_out then return reply end
-  reply.cut = value == nil and run.printed_cut or any_text(value, function(text) return run:cut_in(text) end, 8)
-  reply.finish = reply.cut and reply.cut.reason or reply.finish
-  return reply
-end
-
 -- In the host's own Lua state a script's print goes where the answer goes, through the events, so
 -- that a live view is not garbled.
 local function printing(run)
@@ -104,8 +87,7 @@ local function run_script(target, input, run)
   if made then value, err = made:run(input or "") end
   if type(value) == "function" then value = { chat = value } end
   if type(value) == "table" and type(value.chat) == "function" then value, err = value.chat(input or "") end
-  local reply, wrong = script_reply(value, err, run, target.path)
-  return marked(run, reply, value), wrong
+  return script_reply.once(run, target.path, value, err)
 end
 
 -- A model for an agent that nobody knows is a slip of the pen, and must not pass in silence.
