@@ -69,9 +69,11 @@ static void write_all(const char *p, size_t n)
     cli_out_flush();
     while (n > 0 && failure == 0) {
         ssize_t done = write(out, p, n);
-        if (done >= 0) {
+        if (done > 0) {
             p += done;
             n -= (size_t) done;
+        } else if (done == 0) { /* some files take nothing, and never say why */
+            failure = EIO;
         } else if (errno == EAGAIN) {
             poll(&(struct pollfd){ .fd = out, .events = POLLOUT }, 1, -1);
         } else if (errno != EINTR) {

@@ -26,11 +26,11 @@ static void put(const struct cli_buf *b)
 {
     for (size_t done = 0; done < b->n;) {
         ssize_t n = write(STDERR_FILENO, b->p + done, b->n - done);
-        if (n >= 0)
+        if (n > 0)
             done += (size_t) n;
-        else if (errno == EAGAIN)
+        else if (n < 0 && errno == EAGAIN)
             poll(&(struct pollfd){ .fd = STDERR_FILENO, .events = POLLOUT }, 1, -1);
-        else if (errno != EINTR)
+        else if (n == 0 || errno != EINTR)
             return;
     }
 }

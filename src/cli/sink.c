@@ -72,8 +72,10 @@ static int write_all(struct cli_sink *s, const char *p, size_t n, size_t *done)
         if (rc != 0)
             return rc;
         ssize_t wrote = write(s->fd, p + *done, left < most ? left : most);
-        if (wrote >= 0)
+        if (wrote > 0)
             *done += (size_t) wrote;
+        else if (wrote == 0)
+            return EIO;
         else if (errno != EAGAIN && errno != EINTR)
             return errno;
     }

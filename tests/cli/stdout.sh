@@ -22,6 +22,10 @@ expect 1; same "$(cat out)" "1
 3"; kept
 what="run --json >/dev/full"; hocket run -q --json t hello >/dev/full 2>err; code=$?
 expect 1
+# What takes no byte and gives no error, as the memory of a program that is gone, is no reason to try for ever.
+what="a file that takes nothing"; timeout -k 1 60 sh -c 'exec "$HOCKET" help --json >/proc/self/mem' 2>err; code=$?; expect 1; has err "cannot write to stdout"
+timeout -k 1 60 sh -c 'exec "$HOCKET" run -q t hello 2>/proc/self/mem' >out; code=$?; expect 0
+timeout -k 1 60 sh -c 'exec "$HOCKET" run -q --events /dev/fd/3 t hello 3>/proc/self/mem' 2>err >out; code=$?; expect 0; has err "events were not written"
 what="--help >/dev/full"; hocket --help >/dev/full 2>err; code=$?
 expect 1
 rm -f ev

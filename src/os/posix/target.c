@@ -43,13 +43,14 @@ static int write_all(int fd, struct hocket__str s)
 {
     while (s.n > 0) {
         ssize_t n = write(fd, s.p, s.n);
-        if (n < 0 && errno == EAGAIN) {
+        if (n > 0) {
+            s = hocket__str(s.p + n, s.n - (size_t) n);
+        } else if (n < 0 && errno == EAGAIN) {
             struct pollfd p = { fd, POLLOUT, 0 };
             poll(&p, 1, -1);
-        } else if (n < 0 && errno != EINTR) {
+        } else if (n == 0 || errno != EINTR) {
+            errno = n == 0 ? EIO : errno; /* some files take nothing, and never say why */
             return -1;
-        } else if (n > 0) {
-            s = hocket__str(s.p + n, s.n - (size_t) n);
         }
     }
     return 0;

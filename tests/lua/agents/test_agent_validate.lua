@@ -33,6 +33,18 @@ local function one_problem(files, expected)
   t.has(list[1], expected)
 end
 
+t.test("a word is compared with those of its length alone: a file may have thousands of unknown names", function()
+  local suggest, words, steps = require "hocket.internal.base.suggest", {}, 0
+  for i = 1, 200 do words[i] = ("word"):rep(i % 12 + 2) .. i end
+  debug.sethook(function() steps = steps + 1 end, "", 100)
+  for i = 1, 100 do suggest("t" .. i, words) end
+  debug.sethook()
+  t.equal(steps < 10000, true, steps)
+  t.equal(suggest("wordwordd1", { "x", "wordword12", "wordword1" }), "wordword1")
+  t.equal(suggest("ab", { "abcd", "a" }), "a")
+  t.equal(suggest("a", { "b", "ab" }), nil)
+end)
+
 -- ---- References ----------------------------------------------------------------------------
 
 t.test("every kind of reference has to lead somewhere, and is told at its place", function()

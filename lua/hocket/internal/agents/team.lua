@@ -21,18 +21,21 @@ local team = {}
 -- ---- References -----------------------------------------------------------------------------
 
 local function check_agents(def, defs, places, opts, problems)
+  local names, also -- sorted once, however many are unknown
   for _, edge in ipairs(graph.edges(def)) do
     local known = rawget(defs, edge.to)
     if not known and opts.built_in then
       known = rawget(opts.built_in(), edge.to)
-      defs[edge.to] = known
+      defs[edge.to], names = known, nil
     end
     if not known and not (opts.broken and opts.broken[edge.to]) then
       local line, column = problem.place(places, graph.pointer(edge))
       local headless = opts.headless and opts.headless[edge.to]
+      names = names or sorted_keys(defs)
+      also = also or opts.built_in and sorted_keys(opts.built_in())
       problems[#problems + 1] = problem.new(def.file, line, column, "unknown_agent", ("unknown agent '%s'%s"):format(edge.to,
         headless and (": %s has no front matter: an agent's file begins with a line '---'"):format(headless)
-        or problem.hint(edge.to, sorted_keys(defs), opts.built_in and sorted_keys(opts.built_in()))))
+        or problem.hint(edge.to, names, also)))
     elseif known and known.theirs and known.theirs.person_only then
       local line, column = problem.place(places, graph.pointer(edge))
       problems[#problems + 1] = problem.new(def.file, line, column, "incompatible",

@@ -23,14 +23,15 @@ end
 ---@param words string[]
 ---@return string?
 local function suggest(word, words)
-  local best, best_distance
   if #word > 64 then return nil end
+  local best, least = nil, math.min(#word - 1, math.max(1, math.min(3, #word // 3))) + 1
   for _, candidate in ipairs(words) do
-    local d = distance(word:lower(), candidate:lower())
-    if not best or d < best_distance then best, best_distance = candidate, d end
+    if math.abs(#candidate - #word) < least then -- by its length alone another is too far away
+      local d = distance(word:lower(), candidate:lower())
+      if d < least then best, least = candidate, d end
+    end
   end
-  if best and best_distance < #word and best_distance <= math.max(1, math.min(3, #word // 3)) then return best end
-  return nil
+  return best
 end
 
 return suggest
