@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds hocket with the oldest Lua and SQLite that the registry of crates has, older than Debian 12's, and runs the tests. The
-# sources stay in ~/.cache/hocket/oldest, and the build in build/oldest.
+# Builds hocket with the oldest Lua and SQLite that the registry of crates has, older than Debian 12's, and runs the tests, without
+# those of skipped.txt. The sources stay in ~/.cache/hocket/oldest, and the build in build/oldest.
 #   oldest.sh [CTEST OPTIONS]
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -44,4 +44,5 @@ cmake -S "$source" -B "$source/build/oldest/tree" -G Ninja -Wno-dev -DCMAKE_BUIL
     -DCMAKE_BUILD_RPATH="$root/lib" >/dev/null
 cmake --build "$source/build/oldest/tree" -j "${JOBS:-$(nproc)}" -- --quiet
 "$source/build/oldest/tree/hocket" --version --json
-exec ctest --test-dir "$source/build/oldest/tree" --output-on-failure "$@"
+exec ctest --test-dir "$source/build/oldest/tree" --output-on-failure \
+    -E "$(sed -n 's/^\([^# ][^ ]*\) .*/\1/p' "$here/skipped.txt" | paste -s -d '|')" "$@"

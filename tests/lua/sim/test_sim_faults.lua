@@ -155,7 +155,7 @@ for _, fault in ipairs(faults.list) do
   for _, protocol in ipairs(support.protocols) do
     t.test(("%s over %s"):format(fault.name, protocol), function()
       local reaction = assert(reactions[fault.name], "no reaction is written down")
-      local patience = (fault.name == "stall" or fault.name == "keep-alive" or fault.name == "silent") and 0.15 or 5
+      local patience = (fault.name == "stall" or fault.name == "keep-alive" or fault.name == "silent") and 0.15 or 5 * t.slower
       flow.map({ 1, 2, 3, -1, -2, -3 }, function(seed)
         local served <close> = support.serve(support.weather, { fault = fault.name, seed = seed, retry_after = 2 })
         local reply, err = support.ask(support.model(served, protocol), support.history(),
@@ -231,7 +231,7 @@ local function transcript(options, together)
   local served <close> = support.serve(support.weather, options)
   local answers, fibers = {}, {}
   local function send(i)
-    local answer, err = http.request { url = served.base .. "/chat/completions", method = "POST", timeout = 0.2,
+    local answer, err = http.request { url = served.base .. "/chat/completions", method = "POST", timeout = 0.2 * t.slower,
       body = json.encode { model = "m", stream = i % 2 == 0, messages = { { role = "user", content = "question " .. i // 2 } } } }
     answers[i] = answer and answer.status .. " " .. tostring(answer.headers["x-sim-fault"]) .. " " .. answer.body or err.code
   end
