@@ -28,9 +28,10 @@ lua=$(echo "$crates"/lua-src-*/lua-5.4*)
     cp "$lua"/lua.h "$lua"/luaconf.h "$lua"/lualib.h "$lua"/lauxlib.h "$root/include/"
 }
 sqlite=$(echo "$crates"/libsqlite3-sys-*/sqlite3)
+# As distributions build it: without usleep it sleeps whole seconds where another process has the lock, and gives up sooner.
 [ -f "$root/lib/libsqlite3.so.0" ] || {
-    $cc -O2 -fPIC -shared -Wl,-soname,libsqlite3.so.0 -DSQLITE_THREADSAFE=1 -DSQLITE_ENABLE_FTS5 -o "$root/lib/libsqlite3.so.0" \
-        "$sqlite/sqlite3.c" -ldl -lm -lpthread
+    $cc -O2 -fPIC -shared -Wl,-soname,libsqlite3.so.0 -DSQLITE_THREADSAFE=1 -DSQLITE_ENABLE_FTS5 -DHAVE_USLEEP=1 \
+        -o "$root/lib/libsqlite3.so.0" "$sqlite/sqlite3.c" -ldl -lm -lpthread
     ln -sf libsqlite3.so.0 "$root/lib/libsqlite3.so"
     cp "$sqlite/sqlite3.h" "$root/include/"
 }

@@ -196,7 +196,8 @@ static void test_nothing_leads_out(void **state)
         assert_true(hocket__root_move(root, names[i], "taken", NULL, &err) < 0);
     }
     assert_true(hocket__root_write(root, "folder/new", HOCKET__STR("x"), NULL, &err) < 0);
-    assert_true(hocket__root_folder(root, "folder", &err) < 0);
+    assert_int_equal(hocket__root_folder(root, "folder", &err), HOCKET_EDENIED);
+    assert_non_null(strstr(err.message, "lead"));
     assert_true(
         hocket__root_write(root, "sub/../../outside/new", HOCKET__STR("x"), NULL, &err) < 0);
     assert_true(hocket__root_write(root, "../outside/new", HOCKET__STR("x"), NULL, &err) < 0);

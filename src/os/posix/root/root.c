@@ -104,6 +104,17 @@ int hocket__root_path(const struct hocket__root *r, struct hocket__str text,
 
 /* ---- Opening ------------------------------------------------------------------------ */
 
+/* openat, which with O_DIRECTORY | O_NOFOLLOW says ENOTDIR of a link, too. */
+static int open_itself(int dir, const char *name, int flags)
+{
+    struct stat st;
+    int fd = openat(dir, name, flags | O_NOFOLLOW);
+    if (fd < 0 && errno == ENOTDIR)
+        errno = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode) ? ELOOP
+                                                                                         : ENOTDIR;
+    return fd;
+}
+
 /* Component by component; a link is never followed. */
 static int open_plain(struct hocket__root *r, const char *path, int flags)
 {
@@ -111,7 +122,7 @@ static int open_plain(struct hocket__root *r, const char *path, int flags)
     int dir = hocket__root_parent(r, path, false, &name, NULL);
     if (dir < 0)
         return -1;
-    int fd = openat(dir, name, flags | O_NOFOLLOW);
+    int fd = open_itself(dir, name, flags);
     int code = errno;
     close(dir);
     errno = code;
@@ -233,19 +244,14 @@ int hocket__root_info(struct hocket__root *r, const char *path, struct hocket__r
 /* To pass through a directory needs no right to list it. */
 static int step_down(int dir, const char *name, bool make)
 {
-    int flags = HOCKET__O_PASS | O_NOFOLLOW | O_CLOEXEC;
+    int flags = HOCKET__O_PASS | O_CLOEXEC;
     if (strcmp(name, "..") == 0) { /* up again, or out: whoever resolved the path left none */
         errno = EXDEV;
         return -1;
     }
-    int fd = openat(dir, name, flags);
+    int fd = open_itself(dir, name, flags);
     if (fd < 0 && errno == ENOENT && make && (mkdirat(dir, name, 0777) == 0 || errno == EEXIST))
-        fd = openat(dir, name, flags);
-    if (fd < 0 && errno == ENOTDIR) { /* also a link, with O_DIRECTORY | O_NOFOLLOW */
-        struct stat st;
-        errno = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode) ? ELOOP
-                                                                                         : ENOTDIR;
-    }
+        fd = open_itself(dir, name, flags);
     return fd;
 }
 
