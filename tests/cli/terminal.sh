@@ -127,6 +127,14 @@ X
 run pty -w "you>" key:4 -- "$HOCKET" chat --no-color talk/guide.md hello
 expect 0; has out "Some bold text."; has out "    code **x**"; has out "${esc}[J"
 
+# A conversation in which nothing was said is not kept.
+run pty -w "you>" key:4 -- "$HOCKET" chat --no-color --store quiet.db talk/guide.md
+expect 0; hasnt out "is stored"
+run hocket runs --store quiet.db
+expect 0; has err "there are none"
+run pty -w "you>" key:4 -- "$HOCKET" chat --no-color --store quiet.db talk/guide.md hello
+has out "is stored"; run hocket runs --store quiet.db; has out "waiting"
+
 # What is said beside calls is whole before they are shown, and shown once.
 mkdir calls && printf -- '---\nname: guide\ndescription: talks\ntools: [list_directory]\n---\nYou talk.\n' >calls/guide.md
 cat >calls/sim.lua <<'X'

@@ -169,14 +169,19 @@ static bool is_left(void *ud)
     return c->left;
 }
 
-/* A kept conversation can continue another time; else an empty answer ends it. */
+static bool is_empty(const struct cli_chat *c)
+{
+    return !c->args.resume && !c->args.has_input && c->said.n == 0 && c->turns == 0;
+}
+
+/* A kept conversation can continue another time; else, and where nothing was said, an empty answer ends it. */
 static void leave(struct cli_chat *c)
 {
     if (is_left(c))
         return;
     note_name(c);
     cli_chat_leave(c);
-    if (hocket_run_park(c->host, c->run) < 0)
+    if (is_empty(c) || hocket_run_park(c->host, c->run) < 0)
         cli_chat_answer(c, "", 0);
     c->input_id[0] = 0;
 }
@@ -292,6 +297,20 @@ static int say_kept(struct cli_chat *c)
     return c->leaving == CLI_CHAT_CUTS ? HOCKET_ECANCELLED : 0;
 }
 
+/* Nobody looks for a conversation in which nothing was said. */
+static void forget(const struct cli_chat *c)
+{
+    struct hocket_options store = { 0 };
+    struct cli_buf ids = { 0 };
+    struct cli_result result = { 0 };
+    cli_store_options(&store, c->args.store, NULL);
+    cli_buf_addf(&ids, "{\"ids\":[\"%s\"]}", c->name);
+    if (cli_host_call_store("remove", ids.p, &store, &result) < 0)
+        cli_result_complain(&result, "chat");
+    cli_result_free(&result);
+    cli_buf_free(&ids);
+}
+
 /* A conversation that could not begin has an error; one that was left has none. In a pipe the last
  * turn decides: nobody has seen it fail. */
 static int finish(struct cli_chat *c)
@@ -309,6 +328,8 @@ static int finish(struct cli_chat *c)
     cli_sink_close(c->sink, c->leaving, &c->screen);
     cli_signals_end();
     cli_host_close(c->host);
+    if (status == 0 && c->name[0] && is_empty(c) && cli_store_outlives(c->args.store))
+        forget(c);
     if (status == HOCKET_ECANCELLED)
         return cli_exit_of_signal(cli_signal_taken() ? cli_signal_taken() : SIGINT);
     int code = cli_exit_of(status < 0 || c->terminal ? status : c->status);
@@ -412,8 +433,9 @@ const struct cli_command cli_chat = {
         "Talks with TARGET: you type a line, its answer appears as it is written, and the\n"
         "conversation continues. Questions and approvals appear in between.\n"
         "\n"
-        "TARGET  an agent.md, a folder with agents, 'planner', or a script.lua that returns a\n"
-        "        function (or a table with a function 'chat') from your text to the answer.\n"
+        "TARGET  an agent.md, a folder with agents, 'planner', or a script.lua: one that returns\n"
+        "        an answer is run with each message; one that returns a function (or a table with\n"
+        "        a function 'chat') is run once, and the function gets each message.\n"
         "        The default is 'assistant', which works in this folder with its files, its\n"
         "        programs, its AGENTS.md and its skills\n"
         "INPUT   the first message\n"
