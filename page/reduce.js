@@ -178,7 +178,7 @@ function ask(kind) {
     state.open.set(id, { id, kind, record, op: agent?.op });
     if (!agent) return void state.notes.push(record);
     agent.items.push(record);
-    const doing = kind === "approval" ? "waits for leave" + (text(record.tool) ? " to call " + record.tool : "") : kind === "signal" ? "waits for a message" : kind === "tool" ? "waits for its caller's tool" : "waits for an answer";
+    const doing = kind === "approval" ? "waits for permission" + (text(record.tool) ? " to call " + record.tool : "") : kind === "signal" ? "waits for a message" : kind === "tool" ? "waits for its caller's tool" : "waits for an answer";
     agent.waits.set(id, span(agent, "wait", state.time, null, record, { name: text(record.tool) ?? kind, doing }));
     agent.doing = doing;
   };

@@ -1,4 +1,4 @@
-// What a run waits for, and the answer to it: a question, leave for a call with all that it would do, what a conversation hears next.
+// What a run waits for, and the answer to it: a question, permission for a call with all that it would do, what a conversation hears next.
 import { button, runLink, unified, verbatim, who } from "../parts.js";
 import { canAnswer, isSettled, settling } from "../settle.js";
 import { h } from "../view.js";
@@ -108,7 +108,7 @@ function approval(app, open) {
     changed(open.change),
     editing ? h("textarea.code", { rows: Math.min(20, draft.arguments.split("\n").length + 1), value: draft.arguments, spellcheck: "false", aria: { label: "Arguments" }, oninput: (e) => { draft.arguments = e.target.value; } })
       : h("details", { open: !open.change }, h("summary", null, "The whole call"), verbatim(format.pretty(open.arguments), { most: 200000 })),
-    h("label.field", null, h("span.field-name", null, "Why not, or what instead"), h("input", { type: "text", value: draft.reason, placeholder: "is told to the agent when you deny", oninput: (e) => { draft.reason = e.target.value; } })),
+    h("label.field", null, h("span.field-name", null, "Why not, or what instead"), h("input", { type: "text", value: draft.reason, placeholder: "the agent reads it when you deny", oninput: (e) => { draft.reason = e.target.value; } })),
     h("div.actions", null,
       button(editing ? "Allow as changed" : "Allow", () => decide(app, open, "allow"), { kind: "primary", hint: "a", disabled: isClosed(open) }),
       button("Deny", () => decide(app, open, "deny"), { kind: "bad", hint: "d", disabled: isClosed(open) }),
@@ -161,7 +161,7 @@ function body(app, open) {
 /** One thing that a run waits for: `open` as /api/inbox has it. */
 export function openCard(app, open, { chosen = false, onchoose, head } = {}) {
   const plan = Array.isArray(open.questions) && isPlan(open.questions);
-  const kind = open.kind === "approval" ? "leave" : open.kind === "input" ? "your turn" : plan ? "plan" : open.kind;
+  const kind = open.kind === "approval" ? "permission" : open.kind === "input" ? "your turn" : plan ? "plan" : open.kind;
   return h("article.card.open", { key: keyOf(open), class: (chosen ? "chosen " : "") + "kind-" + open.kind, ...settling(keyOf(open)), onfocusin: onchoose, onclick: onchoose, tabindex: -1 },
     h("header", null, h("span.tag.attention", null, kind), open.agent && open.kind !== "approval" ? who(open.agent) : null, head),
     body(app, open));

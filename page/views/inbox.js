@@ -1,4 +1,4 @@
-// What all runs wait for: questions, plans, leave for calls. Oldest first, so that what comes moves nothing; the chosen one is answered by keys.
+// What all runs wait for: questions, plans, permission for calls. Oldest first, so that what comes moves nothing; the chosen one is answered by keys.
 import { address } from "../route.js";
 import { decide, openCard, startEditing } from "./answer.js";
 import { empty } from "../parts.js";
@@ -55,7 +55,7 @@ function head(app, open) {
 export function inbox(app) {
   const all = inOrder(app);
   if (all.length === 0) chosen = null;
-  if (all.length === 0) return h("main.inbox", null, empty("Nothing waits for you", "Questions, plans and calls that need your leave come here by themselves."));
+  if (all.length === 0) return h("main.inbox", null, empty("Nothing waits for you", "Questions, plans and calls that need your permission come here by themselves."));
   if (!all.some((open) => keyOf(open) === chosen)) choose(app, all, place);
   return h("main.inbox", null, h("h1", null, all.length === 1 ? "One thing waits for you" : `${app.runs.open.length} things wait for you`),
     all.map((open, i) => openCard(app, open, { chosen: keyOf(open) === chosen, onchoose: () => { if (chosen !== keyOf(open)) choose(app, all, i, true); }, head: head(app, open) })),

@@ -100,7 +100,7 @@ const shows = {
   user_message_dropped: (app, agent, record) => said(record, "was not heard"),
   question_asked: (app, agent, record) => bubble("asks", [who(agent.name, agentName(agent)), h("span.tag.attention", null, "asks")], (Array.isArray(record.questions) ? record.questions : []).map((one) => markdown(text(one)))),
   question_answered: (app, agent, record) => bubble("told", "the answer", markdown(text(record.text))),
-  approval_requested: (app, agent, record) => bubble("asks", [h("span.tag.attention", null, "wants leave"), h("code.tool", null, text(record.tool))], record.reason ? h("p.about", null, text(record.reason)) : null, change(record), verbatim(format.pretty(text(record.arguments)))),
+  approval_requested: (app, agent, record) => bubble("asks", [h("span.tag.attention", null, "asks permission"), h("code.tool", null, text(record.tool))], record.reason ? h("p.about", null, text(record.reason)) : null, change(record), verbatim(format.pretty(text(record.arguments)))),
   approval_answered: (app, agent, record) => note(record, h("b", null, text(record.decision)), " ", h("code", null, text(record.tool)), " ", text(record.reason)),
   tool_call: toolCall,
   tool_denied: (app, agent, record) => note(record, h("b.bad", null, "denied"), " ", h("code", null, text(record.tool)), " ", text(record.reason)),

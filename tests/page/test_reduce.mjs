@@ -60,7 +60,7 @@ test("a tool is seen from its beginning, a wait is one, and what a person says s
     [98, "workflow_finished", {}],
   ]);
   assert.equal(stateOf(at(5)), "asks");
-  assert.equal(at(5).doing, "waits for leave to call cut");
+  assert.equal(at(5).doing, "waits for permission to call cut");
   assert.equal(stateOf(at(7)), "working");
   assert.deepEqual(at(7).spans.filter((one) => one.kind === "tool").map((one) => [one.from - began, one.to]), [[40, null], [50, null]]);
   const state = all(talking.slice(0, 12)), [agent] = state.agents;
@@ -106,7 +106,7 @@ test("a run from its first record to its last", () => {
 test("what is open in the middle", () => {
   const state = all(trip.slice(0, 14)), food = state.byOp.get("o2");
   assert.deepEqual([...state.open.keys()], ["a1"]);
-  assert.equal(food.doing, "waits for leave to call write_file");
+  assert.equal(food.doing, "waits for permission to call write_file");
   assert.equal(food.waits.size, 1);
   const withdrawn = fold(state, { seq: 15, time: trip[14].time, type: "question_withdrawn", op: "o2", id: "a1" });
   assert.equal(withdrawn.open.size, 0);
@@ -236,7 +236,7 @@ test("each moment is the same from before and from behind", () => {
 test("what is open lasts until now, where somebody looks on", () => {
   const session = new Session("x", { live: true, run: async () => ({}), follow() {} });
   session.refresh = () => Promise.resolve();
-  session.take(trip.slice(0, 14)); // in it an agent waits for leave
+  session.take(trip.slice(0, 14)); // in it an agent waits for permission
   const wait = [...session.state.byOp.get("o2").waits.values()][0];
   assert.equal(session.now, session.state.time, "nobody knows yet how it is with it");
   for (const state of ["running", "waiting"]) {
