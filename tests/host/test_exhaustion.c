@@ -2,7 +2,7 @@
  * HOCKET_ENOMEM; nothing crashes or leaks, and the host does what it is asked next. */
 
 #include "host/life.h"
-#include "support/left_out.h"
+#include "support/emulated.h"
 
 #include <lauxlib.h>
 #include <lualib.h>

@@ -16,7 +16,7 @@
 #include "core/log/log.h"
 #include "host/host.h"
 #include "host/run/run.h"
-#include "support/left_out.h"
+#include "support/emulated.h"
 #include "support/log_bytes.h"
 
 /* ---- A log in memory ------------------------------------------------------------------------ */

@@ -1,4 +1,4 @@
-/* What a C test leaves out where it cannot work: names, one a line, of the file that HOCKET_TEST_LEFT_OUT names (tests/emulated). */
+/* For C tests where programs are emulated (tests/emulated). */
 #pragma once
 
 #include <stdbool.h>
@@ -6,6 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* How many times as long all that is computed may take. */
+static inline int test_slower(void)
+{
+    const char *times = getenv("HOCKET_TEST_SLOWER");
+    return times ? atoi(times) : 1;
+}
+
+/* Whether the file that HOCKET_TEST_LEFT_OUT names, one a line, has this name of what cannot work there. */
 static inline bool test_left_out(const char *name)
 {
     const char *path = getenv("HOCKET_TEST_LEFT_OUT");
