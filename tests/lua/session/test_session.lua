@@ -645,13 +645,13 @@ end)
 
 t.test("a cancel between tools leaves a whole conversation", function()
   local m <close> = model.serve(calls_once { call "fast", call "slow" })
-  local s
+  local s, began
   local child = flow.spawn(function()
-    s = model.session(m, { tools = { simple("fast", function() return "fine" end), simple("slow", function() flow.sleep(60) end) } })
+    s = model.session(m, { tools = { simple("fast", function() return "fine" end), simple("slow", function() began = true flow.sleep(60) end) } })
     return s:send "x"
   end)
-  t.eventually(function() return #m.requests == 1 end)
-  flow.sleep(0.02)
+  t.eventually(function() return began end)
+  flow.sleep(0.02 * t.slower)
   child:cancel()
   child:join()
   check_history(s.history)
