@@ -27,7 +27,7 @@ sed 's/$/\r/' "$windows/run.cmd" >"$kit/run.cmd"
 {
     for exe in "$kit"/tests/c/*.exe; do echo "c $(basename "$exe" .exe) tests/c/$(basename "$exe") -"; done
     for exe in "$kit"/bin/test_*.exe; do echo "c $(basename "$exe" .exe) bin/$(basename "$exe") -"; done
-    grep '^[a-z]' "$source/tests/windows/lua.txt" | grep -v test_parse |
+    grep '^[a-z.]' "$source/tests/windows/lua.txt" | grep -v test_parse |
         while read -r file kept; do echo "lua $(basename "$file" .lua) tests/lua/$file ${kept:--}"; done
     echo "engine engine bin/hocket_engine.exe engines/lua5.4/lua54.exe"
     if [ -d "$luajit" ]; then

@@ -650,7 +650,9 @@ static void test_turns(void **state)
         &s);
     uv_run(&loop, UV_RUN_DEFAULT);
     assert_string_equal(s.text, "through");
-    assert_true(turns >= 20); /* where the loop itself is slow, they get 4 ms of each (MAX_TURN_NS), else 2 */
+    assert_true(
+        turns
+        >= 20); /* where the loop itself is slow, they get 4 ms of each (MAX_TURN_NS), else 2 */
     uv_close((uv_handle_t *) &check, NULL);
     hocket_close(h, NULL, NULL);
     uv_run(&loop, UV_RUN_DEFAULT);
