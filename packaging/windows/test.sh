@@ -19,6 +19,10 @@ fi
 wineserver -p >/dev/null 2>&1 || :
 wine cmd /c exit >/dev/null 2>&1 </dev/null || :
 export HOCKET_TEST_SLOWER=4
+linux=$source/build/dev/lua/5.1 # saves go to Linux and back where that is built as the sources are
+if [ -f "$linux/hocket.so" ] && [ -z "$(find "$source/src" "$source/lua" -newer "$linux/hocket.so" -type f | head -n 1)" ]; then
+    export HOCKET_LINUX_MODULE="${HOCKET_LINUX_MODULE-$linux}"
+fi
 status=0
 ctest --test-dir "$build" --output-on-failure "$@" || status=$?
 wineserver -k >/dev/null 2>&1 || :

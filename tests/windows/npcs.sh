@@ -21,8 +21,9 @@ windows() {
     LUA_CPATH="$build/lua/5.1/?.dll" timeout 120 sh "$here/wine.sh" "$program" "$@" >"$work/out" 2>&1 </dev/null || fail "it ended with $?"
     cat "$work/out"
 }
+# A save from elsewhere brings its sim.lua, from a path that is not here: who loads it says that it may run.
 linux() {
-    LUA_CPATH="$HOCKET_LINUX_MODULE/?.so" luajit "$here/love.lua" "$work/game" "$work" --headless "$@" >"$work/out" 2>&1 || fail "it ended with $?"
+    HOCKET_TRUST=1 LUA_CPATH="$HOCKET_LINUX_MODULE/?.so" luajit "$here/love.lua" "$work/game" "$work" --headless "$@" >"$work/out" 2>&1 || fail "it ended with $?"
     cat "$work/out"
 }
 village() {
