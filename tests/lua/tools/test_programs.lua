@@ -43,9 +43,22 @@ end
 t.test("a command's outputs and exit code", function()
   local dir <close> = t.dir()
   local text = sh(dir, "echo out; echo err >&2; exit 3")
-  t.matches(text, "^exit code 3, %d+%.%d+ s, sandbox: [^\n]+\n<stdout%-(%w+) of=\"the program\">\nout\n</stdout%-%1>\n"
+  t.matches(text, "^exit code 3, sandbox: [^\n]+\n<stdout%-(%w+) of=\"the program\">\nout\n</stdout%-%1>\n"
     .. "<stderr%-(%w+) of=\"the program\">\nerr\n</stderr%-%2>$")
   t.has(sh(dir, "true"), "(no output)")
+end)
+
+t.test("a command that is run again and again with the same output is noticed", function()
+  local dir <close> = t.dir()
+  local told = false
+  s.reply = function(request)
+    told = told or (request.last.text or ""):find("You have made this same call 3 times", 1, true) ~= nil
+    return { calls = { { name = "execute_command", arguments = { command = "echo x" } } } }
+  end
+  local agent = s.team({ worker = { description = "Works", tools = { "execute_command" } } }).worker
+  local run = s.run(function() return orchestrate.call(agent, "Go") end, { workdir = dir.path, approve = "allow" })
+  t.ok(told)
+  t.equal(s.events(run, "agent_cut")[1].reason, "loop")
 end)
 
 t.test("it works in the project, and in directories of it", function()

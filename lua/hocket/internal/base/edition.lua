@@ -16,7 +16,8 @@
 ---     5   a job's attempts are named by who submitted the job, and wait as long before the next one, in whatever order jobs begin and fail
 ---         (bind/broker/work.c); what a call in a pool has lent on and was not used comes back when that has ended (pool/share.lua);
 ---         an answer of delegate_to_agent has no seconds
----     6   a script that a conversation begins with calls no agent before the first message (runner/responder.lua)
+---     6   a script that a conversation begins with calls no agent before the first message (runner/responder.lua); what a program took is said roughly, and not below a
+---         second (tools/sandbox.lua)
 local kept = require "hocket.internal.core.kept"
 local system = require "hocket.internal.core.system"
 

@@ -10,6 +10,7 @@
 --- error, never less.
 local fence = require "hocket.fence"
 local cassette = require "hocket.cassette"
+local edition = require "hocket.internal.base.edition"
 local machine_policy = require "hocket.internal.models.machine_policy"
 local network = require "hocket.internal.tools.network"
 local fiber = require "hocket.internal.core.fiber"
@@ -288,6 +289,14 @@ local function ending(result, timeout)
   return how
 end
 
+-- Only roughly: the same call with the same output is to have the same text, so that a model that goes in circles is noticed.
+local function duration(seconds)
+  if edition.here() < 6 then return cassette.duration(", %.2f s", seconds) end
+  if not seconds or seconds < 1 then return "" end
+  local unit = 10 ^ math.floor(math.log(seconds, 10))
+  return cassette.duration(", about %.0f s", math.floor(seconds / unit + 0.5) * unit)
+end
+
 --- What a program did, as text for a model: how it ended, then its outputs. Gives its labels to the
 --- conversation.
 ---@param result hocket.ProcessResult
@@ -296,7 +305,7 @@ end
 ---@return string
 function sandbox.describe(result, timeout, mark)
   for _, label in ipairs(mark and result.labels or {}) do mark(label) end
-  local head = ("%s%s, sandbox: %s%s%s"):format(ending(result, timeout), cassette.duration(", %.2f s", result.seconds), result.sandbox,
+  local head = ("%s%s, sandbox: %s%s%s"):format(ending(result, timeout), duration(result.seconds), result.sandbox,
     result.sandbox == "limits" and " (no walls: it could reach all that you can)" or result.unguarded and " (.git and the agents are not protected)" or "",
     result.overlooked and " (not all of the folder could be looked through: a new .git in it may stay)" or "")
   if result.left_behind > 0 then
