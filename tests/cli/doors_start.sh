@@ -6,6 +6,7 @@ at_end() { [ -z "$server" ] || { kill -TERM $server 2>/dev/null; wait $server 2>
 discover='{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}'
 serve() { # OPTION… TARGET: it serves
   what="hocket serve $*"
+  rm -f serving
   "$HOCKET" serve --listen 127.0.0.1:0 "$@" >out 2>serving & server=$!
   until_true grep -qs '^serving' serving
 }

@@ -120,6 +120,7 @@ rm -rf plans
 # The same over HTTP, with its events for the page.
 if command -v curl >/dev/null; then
   soil clay
+  rm -f serving
   "$HOCKET" serve --listen 127.0.0.1:0 -a allow workflows/build.lua >out 2>serving & server=$!
   until_true grep -qs '^serving' serving
   url=$(sed -n 's/^serving //p' serving); token=$(cat "$HOME/.local/state/hocket/serve-token"); what="hocket serve"

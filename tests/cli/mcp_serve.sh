@@ -91,6 +91,7 @@ hasnt err parked
 
 if command -v curl >/dev/null; then
     what='below hocket serve'
+    rm -f serving
     "$HOCKET" serve --listen 127.0.0.1:0 --trust --store served.db agents >out 2>serving &
     server=$!
     wait_for '^serving' serving

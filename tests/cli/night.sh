@@ -32,6 +32,7 @@ return function(request)
 end
 X
 begin_model() {
+  rm -f serving
   "$HOCKET" sim sim.lua --port "${port:-0}" >serving 2>/dev/null & model=$!
   until grep -q http serving; do sleep 0.1; done
   OPENAI_BASE_URL=$(grep -o 'http://[^ ]*/v1' serving | head -n 1); export OPENAI_BASE_URL

@@ -74,6 +74,7 @@ run env HOCKET_TRUST= "$HOCKET" run -q --events ev house.lua "build a wall of st
 # Served: each end user has the answers that they gave, and nobody has another's.
 if command -v curl >/dev/null; then
   mkdir served && cd served && cp -r ../agents ../house.lua ../sim.lua .
+  rm -f serving
   "$HOCKET" serve --trust --listen 127.0.0.1:0 house.lua >out 2>serving & server=$!
   until_true grep -qs '^serving' serving
   url=$(sed -n 's/^serving //p' serving); token=$(cat "$HOME/.local/state/hocket/serve-token"); what="hocket serve"

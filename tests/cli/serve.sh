@@ -176,6 +176,7 @@ run hocket serve --listen 127.0.0.1:0 --no-token --store bad.db smith.md; expect
 # a store that nobody named and that cannot be used is done without, as by `hocket run`
 mkdir deaf; : >deaf/.local
 what="a server without a store"
+rm -f serving
 (unset HOCKET_STORE XDG_STATE_HOME; HOME=$PWD/deaf; export HOME; exec "$HOCKET" serve --listen 127.0.0.1:0 --no-token smith.md >out 2>serving) & server=$!
 until_true grep -qs '^page:' serving # the line behind it
 url=$(sed -n 's/^serving //p' serving)
