@@ -289,7 +289,7 @@ t.test("what tools return, as the model sees it", function()
     { function() return { print } end, "cannot encode a function" }, { function() return { speed = 1 / 0 } end, "JSON" },
     { function() return { 1, 2, x = 3 } end, "JSON" },
     { function(_, ctx) return ctx.keep { at = 1 } or "kept" end, "kept" },
-    { function(_, ctx) return "a key of " .. #ctx.effect_id end, "a key of " },
+    { function(_, ctx) return "a key of " .. #ctx.effect_id .. (ctx.effect_id == ctx.effect_id and ", always the same" or "") end, "always the same" },
     { function() local loop = {} loop.x = loop return loop end, "nested deeper" },
     { function() return "a\255b\0c" end, "a" },
   }

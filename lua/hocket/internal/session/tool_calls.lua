@@ -41,7 +41,7 @@ function tool_calls.new(self)
   local shared = self.context or {}
   local function index(context, key)
     if key == "effect_id" and rawget(context, "unlogged") then -- few tools ask for it
-      context.unlogged = true
+      context.effect_id = system.token(32)
       return context.effect_id
     end
     return shared[key]
@@ -153,7 +153,7 @@ end
 local function invoke(self, one, args, context)
   if not one.steps then
     if effects.logged() then return tool_effect.run(self, one, args, context) end
-    context.effect_id = system.token(32)
+    context.unlogged = true
   end
   if context.onlooker then context.onlooker:begins(args) end
   return one.run(args, context)
