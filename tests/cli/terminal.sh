@@ -135,6 +135,9 @@ expect 0; has err "there are none"
 run pty -w "you>" key:4 -- "$HOCKET" chat --no-color --store quiet.db talk/guide.md hello
 has out "is stored"; run hocket runs --store quiet.db; has out "waiting"
 
+run hocket chat --store left.db talk/guide.md # in a pipe it waits for messages of others
+expect 0; has err "is stored"; run hocket runs --store left.db; has out "waiting"
+
 # What is said beside calls is whole before they are shown, and shown once.
 mkdir calls && printf -- '---\nname: guide\ndescription: talks\ntools: [list_directory]\n---\nYou talk.\n' >calls/guide.md
 cat >calls/sim.lua <<'X'

@@ -328,7 +328,7 @@ static int finish(struct cli_chat *c)
     cli_sink_close(c->sink, c->leaving, &c->screen);
     cli_signals_end();
     cli_host_close(c->host);
-    if (status == 0 && c->name[0] && is_empty(c) && cli_store_outlives(c->args.store))
+    if (c->result.status == 0 && c->name[0] && is_empty(c) && cli_store_outlives(c->args.store))
         forget(c);
     if (status == HOCKET_ECANCELLED)
         return cli_exit_of_signal(cli_signal_taken() ? cli_signal_taken() : SIGINT);
