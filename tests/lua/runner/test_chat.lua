@@ -425,6 +425,20 @@ t.test("before the first message a script calls no agent, and is run with that m
   t.equal(#s.events(run, "agent_started"), 0)
 end)
 
+t.test("what a script says before the first message is no answer to it", function()
+  local events = require "hocket.events"
+  local function script(_, text)
+    if not text then events.emit("final_answer", { content = "too early" }) end
+    return hocket.run(target().agent, "x") and nil
+  end
+  s.reply = function() return "unused" end
+  local run, one = start({ kind = "script", path = "x.lua" }, nil, nil, script)
+  say(run, 1, "one")
+  say(run, 2, "")
+  one:wait()
+  t.equal(finished(run)[1].content, "")
+end)
+
 t.test("a script that asks an agent for its greeting is a conversation from the first message on", function()
   local function script()
     local greeting, err = hocket.run(target().agent, "greet")

@@ -189,6 +189,12 @@ local function forget_cuts(run)
   run.handed_out, run.printed_cut = nil, nil
 end
 
+-- The script is run for this message: its answer is what it says now.
+local function begin_anew(run)
+  forget_cuts(run)
+  run.said_answer = nil
+end
+
 function Script:say(text)
   forget_cuts(self.run)
   local value, err = self.made.chat(text)
@@ -271,8 +277,7 @@ function Answering:say(text)
   if made then
     value = made.value
   else
-    self.run.said_answer = nil
-    forget_cuts(self.run)
+    begin_anew(self.run)
     value, err = self.script(self.target, text)
   end
   self.run.files = {}
@@ -305,6 +310,7 @@ local Waiting = { agents = Answering.agents, reload = Answering.reload, compact 
 Waiting.__index = Waiting
 
 function Waiting:say(text)
+  begin_anew(self.run)
   local made, err, answer = made_by(self.script, self.target, text)
   if err then return nil, err end
   self.made = made or answer
