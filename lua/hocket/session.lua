@@ -183,11 +183,11 @@ end
 -- One turn of the model (`goes_on`: whether others may follow; nil: it is the last answer): the call that has the reply, which is in the history and told of; how many tools it
 -- calls, how it finished, and its text where there is one.
 local function ask(self, request, goes_on)
-  local asker, model, has_tools = self.asker, self.model, self.tools[1] ~= nil
+  local asker, model = self.asker, self.model
   self.turns = self.turns + 1
   self.history:tell(self.tell, model.id, model.simulated, self.turns)
   asker.request, asker.goes_on, asker.malformed = request, goes_on, goes_on ~= nil and ((self.unread or 0) < CORRECTIONS and "correct" or "replace")
-  asker.held = has_tools and request.on_delta and text_calls.hold(request.on_delta)
+  asker.held = request.on_delta and self.tools[1] and text_calls.hold(request.on_delta)
   local call, err = model_calls.ask(asker, model, self.history)
   if not call then
     call, err = ask_shorter(self, err, goes_on)
@@ -195,12 +195,10 @@ local function ask(self, request, goes_on)
     if not call then return nil, err end
   end
   if self.unread then self.unread = nil end
-  if asker.answered_by ~= model then
-    if asker.answered_by.id ~= model.id then self.roomy = 0 end
-    model = asker.answered_by
-    self.model = model -- whoever has stepped in stays: the provider's cache begins there
-  end
-  if has_tools then read_text(self, call) elseif self.misfit then self.misfit = nil end
+  if asker.answered_by.id ~= model.id then self.roomy = 0 end
+  model = asker.answered_by
+  self.model = model -- whoever has stepped in stays: the provider's cache begins there
+  if self.tools[1] then read_text(self, call) elseif self.misfit then self.misfit = nil end
   local calls, finish, text, more, reasoning = call:accept(self.tell, model.id, asker.attempts)
   if not calls then return nil, finish end
   if reasoning then self.emit("reasoning", { content = reasoning }) end
