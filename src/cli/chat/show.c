@@ -213,7 +213,7 @@ static void on_request(struct cli_chat *c, const hocket_json *event)
         end_line(c);
 }
 
-/* What it wrote is whole before its calls are shown. */
+/* The end of its text comes before the lines of its calls. */
 static void on_reply(struct cli_chat *c, const hocket_json *event)
 {
     if (cli_voice_model_reply(&c->voice, event))

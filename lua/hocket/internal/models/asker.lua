@@ -105,8 +105,8 @@ end
 
 Asker.__close = Asker.release -- also when the fiber is cancelled in a call
 
---- Makes an asker, which calls again and again. It has each field from the start: what is not there would be looked for
---- behind its metatable, in each turn. These are 16, and one more would cost each asker twice as much.
+--- Makes an asker, which calls again and again. All fields are set here, because Lua looks up a missing field in the
+--- metatable, in each turn. These are 16, and one more would cost each asker twice as much.
 ---@param emit? fun(type: string, payload: table) Told of model_retry and model_fallback; default: the run's events.
 ---@param request? hocket.Request
 ---@return hocket.Asker

@@ -249,7 +249,7 @@ local function ask_hooked(asker, model, history)
   return ask_models(asker, model, history)
 end
 
--- What the budgets have granted is given back where the call did not use it.
+-- The asker gives back what the budgets have granted and the call did not use.
 local function ask_held(asker, model, history)
   local held <close> = asker
   return ask_hooked(asker, model, history)
