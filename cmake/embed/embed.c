@@ -2,6 +2,7 @@
  * packed (src/base/unpack.h). A program of the build, not of the product.
  *
  *   hocket_embed NAME LIST OUT [BYTECODE]      LIST: lines "name|path" or "*name|path"
+ *   hocket_embed --lua SCRIPT [ARGUMENT…]      runs a script of the build: not every builder has a Lua of its own
  *
  * Of Lua the comments and the indentation are left out; lines keep their numbers. The build checks that what is left
  * compiles to the same bytecode.
@@ -17,6 +18,7 @@
 #include <string.h>
 
 #include <lauxlib.h>
+#include <lualib.h>
 
 #include "embed.h"
 
@@ -390,11 +392,30 @@ static void say_sizes(const struct set *set, const char *what)
     printf("%s: %zu bytes in %zu\n", what, before, after);
 }
 
+/* The arguments are what the script has in `...`. */
+static int run_script(char **argv)
+{
+    lua_State *L = must(luaL_newstate());
+    int n = 0;
+    luaL_openlibs(L);
+    int status = luaL_loadfile(L, argv[0]);
+    while (status == LUA_OK && argv[++n])
+        lua_pushstring(L, argv[n]);
+    if (status != LUA_OK || lua_pcall(L, n - 1, 0, 0) != LUA_OK) {
+        fprintf(stderr, "embed: %s\n", lua_tostring(L, -1));
+        return 1;
+    }
+    lua_close(L);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static struct set text, bytecode;
+    if (argc > 2 && strcmp(argv[1], "--lua") == 0)
+        return run_script(argv + 2);
     if (argc < 4 || argc > 5) {
-        fputs("usage: hocket_embed NAME LIST OUT [BYTECODE]\n", stderr);
+        fputs("usage: hocket_embed NAME LIST OUT [BYTECODE] | --lua SCRIPT [ARGUMENT…]\n", stderr);
         return 2;
     }
     read_list(argv[2]);

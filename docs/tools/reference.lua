@@ -1,12 +1,10 @@
--- Writes docs/reference/lua/, a page for each module, and the stubs for editors, from the LuaCATS annotations in lua/hocket
--- and docs/stubs.
+-- Writes docs/reference/lua/, a page for each module, from the LuaCATS annotations in lua/hocket and docs/stubs.
 --
 --   hocket run docs/tools/reference.lua          writes the files
 --   hocket run docs/tools/reference.lua check    fails when one is not up to date
 local annotations = require "annotations"
 local fs = require "hocket.fs"
 local plays = require "plays"
-local stubs = require "stubs"
 
 local pages, blocks_of, root = annotations.pages, annotations.blocks_of, annotations.root
 
@@ -338,7 +336,7 @@ local missing = missing_pages()
 if #missing > 0 then
   return nil, { code = "state", message = "docs/tools/reference.lua has no page for " .. table.concat(missing, ", ") }
 end
-local made, wanted = { { path = stubs.path, text = stubs.generate() }, { path = folder .. "README.md", text = index_text() } }, { ["README.md"] = true }
+local made, wanted = { { path = folder .. "README.md", text = index_text() } }, { ["README.md"] = true }
 for _, page in ipairs(pages) do
   made[#made + 1] = { path = folder .. file_of(page[1]), text = page_text(page) }
   wanted[file_of(page[1])] = true
@@ -356,4 +354,4 @@ end
 for _, name in ipairs(assert(fs.list(root .. folder))) do
   if not wanted[name] then return nil, { code = "state", message = ("no module has the page %s%s: remove it"):format(folder, name) } end
 end
-return ("%d pages in %s and %s are %s"):format(#made - 1, folder, stubs.path, is_check and "up to date" or "written")
+return ("%d pages in %s are %s"):format(#made, folder, is_check and "up to date" or "written")

@@ -1,7 +1,13 @@
--- A stub for each module that a script may require, which `hocket new` gives to editors: lua/hocket/templates/stubs.lua.tmpl.
--- reference.lua writes it.
-local annotations = require "annotations"
-local fs = require "hocket.fs"
+-- Writes a stub for each module that a script may require, which `hocket new` gives to editors. The build runs it, in a plain Lua, and
+-- packs what it writes as hocket/templates/stubs.lua.tmpl:
+--
+--   hocket_embed --lua docs/tools/stubs.lua OUT
+local annotations = dofile((debug.getinfo(1, "S").source:match "^@(.*/)" or "") .. "annotations.lua")
+
+local function read(path)
+  local file = assert(io.open(annotations.root .. path, "rb"))
+  return file:read "a", file:close()
+end
 
 local Stub = {}
 Stub.__index = Stub
@@ -67,7 +73,7 @@ local function stub_of(page)
   local returned
   for i = 2, #page do
     local path, wanted = wanted_of(page[i])
-    local text = assert(fs.read(annotations.root .. path))
+    local text = read(path)
     if i == 2 then
       returned = text:match "\nreturn ([%w_]+)%s*$" or text:match "\nreturn setmetatable%(([%w_]+)"
       local is_called = text:find("__call", 1, true) or not returned
@@ -95,9 +101,14 @@ local function generate()
   for _, page in ipairs(annotations.pages) do
     if page[1]:find "^hocket" then out[#out + 1] = ("--@file %s.lua\n%s"):format(page[1]:gsub("%.", "/"), stub_of(page)) end
   end
-  local errors = assert(fs.read(annotations.root .. "docs/stubs/error.lua"))
-  out[#out + 1] = "--@file hocket/error.lua\n" .. errors
+  out[#out + 1] = "--@file hocket/error.lua\n" .. read "docs/stubs/error.lua"
   return table.concat(out)
 end
 
-return { path = "lua/hocket/templates/stubs.lua.tmpl", generate = generate }
+-- A file that is as it was keeps its time: nothing is packed again for a change that no stub shows.
+local path, text = ..., generate()
+local before = io.open(path, "rb")
+if before and before:read "a" == text then return end
+local file = assert(io.open(path, "wb"))
+assert(file:write(text))
+assert(file:close())
