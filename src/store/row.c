@@ -5,6 +5,7 @@
 
 #include "base/pack.h"
 #include "store/columns.h"
+#include "store/fields.h"
 
 /* A row is its kind, the length of what follows, and its fields in order: so that a later version may
  * add some at the end. */
@@ -58,112 +59,28 @@ bool hocket__store_is_id(struct hocket__str id)
 #define PACK_STATE(v)           hocket__pack_num(b, v)
 #define PACK_FLAG(v)            hocket__pack_num(b, v)
 #define PACK_SMALL(v)           hocket__pack_num(b, v)
+#define PACK_BYTE(v)            hocket__pack_num(b, v)
+#define PACK_FULL(v)            hocket__pack_str(b, v)
+#define PACK_OWN(v)             hocket__pack_str(b, v)
 
 static void pack_run(struct hocket__buf *b, const struct hocket__store_run *r)
 {
     HOCKET__RUN_COLUMNS(HOCKET__RUN_MEMBER, PACK)
 }
 
-static void pack_entry(struct hocket__buf *b, const struct hocket__store_entry *e)
-{
-    hocket__pack_num(b, e->n);
-    hocket__pack_num(b, e->tick);
-    hocket__pack_int(b, e->at_ms);
-    hocket__pack_num(b, e->kind);
-    hocket__pack_num(b, e->path);
-    hocket__pack_num(b, e->ord);
-    hocket__pack_str(b, e->name);
-    hocket__pack_str(b, e->digest);
-    hocket__pack_str(b, e->value);
-}
+#define PACK_FIELD(KIND, of, field) PACK_##KIND(row->of.field);
+#define PACK_ROW(KIND, FIELDS)                                                                     \
+    case HOCKET__STORE_ROW_##KIND: FIELDS(PACK_FIELD) break;
 
-static void pack_file(struct hocket__buf *b, const struct hocket__store_file *f)
-{
-    hocket__pack_str(b, f->generation);
-    hocket__pack_str(b, f->path);
-    hocket__pack_str(b, f->hash);
-    hocket__pack_str(b, f->text);
-}
-
-static void pack_note(struct hocket__buf *b, const struct hocket__store_note *n)
-{
-    hocket__pack_str(b, n->memory);
-    hocket__pack_str(b, n->id);
-    hocket__pack_str(b, n->text);
-    hocket__pack_str(b, n->meta);
-    hocket__pack_num(b, n->labels);
-    hocket__pack_int(b, n->created_ms);
-    hocket__pack_int(b, n->updated_ms);
-    hocket__pack_num(b, n->notes);
-    hocket__pack_num(b, n->bytes);
-    hocket__pack_str(b, n->vector);
-}
-
-static void pack_item(struct hocket__buf *b, const struct hocket__store_item *i)
-{
-    hocket__pack_str(b, i->kind);
-    hocket__pack_str(b, i->id);
-    hocket__pack_int(b, i->version);
-    hocket__pack_int(b, i->due_ms);
-    hocket__pack_int(b, i->at_ms);
-    hocket__pack_str(b, i->generation);
-    hocket__pack_str(b, i->json);
-    hocket__pack_int(b, i->now_ms);
-}
-
-static void pack_drawn(struct hocket__buf *b, const struct hocket__store_drawn *d)
-{
-    hocket__pack_int(b, d->granted);
-    hocket__pack_int(b, d->level);
-    hocket__pack_int(b, d->retry_ms);
-    hocket__pack_int(b, d->blocked_ms);
-    hocket__pack_int(b, d->holders);
-    hocket__pack_int(b, d->hungry);
-    hocket__pack_int(b, d->held);
-}
-
-static void pack_pool(struct hocket__buf *b, const struct hocket__store_pool *p)
-{
-    hocket__pack_str(b, p->pool);
-    hocket__pack_str(b, p->what);
-    hocket__pack_str(b, p->host);
-    hocket__pack_int(b, p->pid);
-    hocket__pack_int(b, p->n);
-    hocket__pack_int(b, p->since_ms);
-}
-
-/* One case for each kind here, and the same in unpack_fields: the order of the fields is the
- * format. */
 static void pack_fields(struct hocket__buf *b, const struct hocket__store_row *row)
 {
     switch (row->kind) {
     case HOCKET__STORE_ROW_RUN: pack_run(b, &row->run); break;
-    case HOCKET__STORE_ROW_ENTRY: pack_entry(b, &row->entry); break;
-    case HOCKET__STORE_ROW_RECORD:
-        hocket__pack_num(b, row->record.seq);
-        hocket__pack_str(b, row->record.json);
-        break;
-    case HOCKET__STORE_ROW_FILE: pack_file(b, &row->file); break;
-    case HOCKET__STORE_ROW_MESSAGE:
-        hocket__pack_str(b, row->message.id);
-        hocket__pack_int(b, row->message.at_ms);
-        hocket__pack_str(b, row->message.json);
-        break;
-    case HOCKET__STORE_ROW_STATS:
-        hocket__pack_num(b, row->stats.runs);
-        hocket__pack_num(b, row->stats.bytes);
-        hocket__pack_num(b, row->stats.commits);
-        hocket__pack_num(b, row->stats.syncs);
-        hocket__pack_num(b, row->stats.pending);
-        break;
-    case HOCKET__STORE_ROW_NOTE: pack_note(b, &row->note); break;
-    case HOCKET__STORE_ROW_ITEM: pack_item(b, &row->item); break;
-    case HOCKET__STORE_ROW_DRAWN: pack_drawn(b, &row->drawn); break;
-    case HOCKET__STORE_ROW_POOL: pack_pool(b, &row->pool); break;
     case HOCKET__STORE_ROW_DAMAGED:
         hocket__pack_str(b, hocket__cstr(row->run.id));
         hocket__pack_int(b, row->run.created_ms);
         break;
+        HOCKET__ROW_KINDS(PACK_ROW)
     }
 }
 
@@ -203,10 +120,10 @@ static enum hocket__store_state unpack_state(struct hocket__packed *in)
     return (enum hocket__store_state) state;
 }
 
-static uint32_t unpack_small(struct hocket__packed *in)
+static uint32_t unpack_small(struct hocket__packed *in, uint32_t most)
 {
     uint64_t v = hocket__unpack_num(in);
-    in->bad |= v > UINT32_MAX;
+    in->bad |= v > most;
     return (uint32_t) v;
 }
 
@@ -236,7 +153,10 @@ static void unpack_seed(struct hocket__packed *in, uint8_t out[HOCKET__STORE_SEE
 #define UNPACK_SEED(v)         unpack_seed(in, v)
 #define UNPACK_STATE(v)        v = unpack_state(in)
 #define UNPACK_FLAG(v)         v = hocket__unpack_num(in) != 0
-#define UNPACK_SMALL(v)        v = unpack_small(in)
+#define UNPACK_SMALL(v)        v = unpack_small(in, UINT32_MAX)
+#define UNPACK_BYTE(v)         v = (uint8_t) unpack_small(in, UINT8_MAX)
+#define UNPACK_FULL(v)         UNPACK_TEXT(v)
+#define UNPACK_OWN(v)          UNPACK_TEXT(v)
 
 static void unpack_run(struct hocket__packed *in, struct hocket__store_run *r)
 {
@@ -244,110 +164,19 @@ static void unpack_run(struct hocket__packed *in, struct hocket__store_run *r)
     HOCKET__RUN_COLUMNS(HOCKET__RUN_MEMBER, UNPACK)
 }
 
-static void unpack_entry(struct hocket__packed *in, struct hocket__store_entry *e)
-{
-    e->n = hocket__unpack_num(in);
-    e->tick = hocket__unpack_num(in);
-    e->at_ms = hocket__unpack_int(in);
-    uint64_t kind = hocket__unpack_num(in);
-    e->path = hocket__unpack_num(in);
-    uint64_t ord = hocket__unpack_num(in);
-    in->bad |= kind > UINT8_MAX || ord > UINT32_MAX;
-    e->kind = (uint8_t) kind;
-    e->ord = (uint32_t) ord;
-    e->name = hocket__unpack_str(in);
-    e->digest = hocket__unpack_str(in);
-    e->value = hocket__unpack_str(in);
-}
-
-static void unpack_file(struct hocket__packed *in, struct hocket__store_file *f)
-{
-    f->generation = hocket__unpack_str(in);
-    f->path = hocket__unpack_str(in);
-    f->hash = hocket__unpack_str(in);
-    f->text = hocket__unpack_str(in);
-}
-
-static void unpack_stats(struct hocket__packed *in, struct hocket__store_stats *s)
-{
-    s->runs = hocket__unpack_num(in);
-    s->bytes = hocket__unpack_num(in);
-    s->commits = hocket__unpack_num(in);
-    s->syncs = hocket__unpack_num(in);
-    s->pending = hocket__unpack_num(in);
-}
-
-static void unpack_drawn(struct hocket__packed *in, struct hocket__store_drawn *d)
-{
-    d->granted = hocket__unpack_int(in);
-    d->level = hocket__unpack_int(in);
-    d->retry_ms = hocket__unpack_int(in);
-    d->blocked_ms = hocket__unpack_int(in);
-    d->holders = hocket__unpack_int(in);
-    d->hungry = hocket__unpack_int(in);
-    d->held = hocket__unpack_int(in);
-}
-
-static void unpack_pool(struct hocket__packed *in, struct hocket__store_pool *p)
-{
-    p->pool = hocket__unpack_str(in);
-    p->what = hocket__unpack_str(in);
-    p->host = hocket__unpack_str(in);
-    p->pid = hocket__unpack_int(in);
-    p->n = hocket__unpack_int(in);
-    p->since_ms = hocket__unpack_int(in);
-}
-
-static void unpack_note(struct hocket__packed *in, struct hocket__store_note *n)
-{
-    n->memory = hocket__unpack_str(in);
-    n->id = hocket__unpack_str(in);
-    n->text = hocket__unpack_str(in);
-    n->meta = hocket__unpack_str(in);
-    n->labels = hocket__unpack_num(in);
-    n->created_ms = hocket__unpack_int(in);
-    n->updated_ms = hocket__unpack_int(in);
-    n->notes = hocket__unpack_num(in);
-    n->bytes = hocket__unpack_num(in);
-    n->vector = hocket__unpack_str(in);
-}
-
-static void unpack_item(struct hocket__packed *in, struct hocket__store_item *i)
-{
-    i->kind = hocket__unpack_str(in);
-    i->id = hocket__unpack_str(in);
-    i->version = hocket__unpack_int(in);
-    i->due_ms = hocket__unpack_int(in);
-    i->at_ms = hocket__unpack_int(in);
-    i->generation = hocket__unpack_str(in);
-    i->json = hocket__unpack_str(in);
-    i->now_ms = hocket__unpack_int(in);
-}
+#define UNPACK_FIELD(KIND, of, field) UNPACK_##KIND(row->of.field);
+#define UNPACK_ROW(KIND, FIELDS)                                                                   \
+    case HOCKET__STORE_ROW_##KIND: FIELDS(UNPACK_FIELD) break;
 
 static void unpack_fields(struct hocket__packed *in, struct hocket__store_row *row)
 {
     switch (row->kind) {
     case HOCKET__STORE_ROW_RUN: unpack_run(in, &row->run); break;
-    case HOCKET__STORE_ROW_ENTRY: unpack_entry(in, &row->entry); break;
-    case HOCKET__STORE_ROW_RECORD:
-        row->record.seq = hocket__unpack_num(in);
-        row->record.json = hocket__unpack_str(in);
-        break;
-    case HOCKET__STORE_ROW_FILE: unpack_file(in, &row->file); break;
-    case HOCKET__STORE_ROW_MESSAGE:
-        row->message.id = hocket__unpack_str(in);
-        row->message.at_ms = hocket__unpack_int(in);
-        row->message.json = hocket__unpack_str(in);
-        break;
-    case HOCKET__STORE_ROW_STATS: unpack_stats(in, &row->stats); break;
-    case HOCKET__STORE_ROW_NOTE: unpack_note(in, &row->note); break;
-    case HOCKET__STORE_ROW_ITEM: unpack_item(in, &row->item); break;
-    case HOCKET__STORE_ROW_DRAWN: unpack_drawn(in, &row->drawn); break;
-    case HOCKET__STORE_ROW_POOL: unpack_pool(in, &row->pool); break;
     case HOCKET__STORE_ROW_DAMAGED:
         unpack_id(in, row->run.id);
         row->run.created_ms = hocket__unpack_int(in);
         break;
+        HOCKET__ROW_KINDS(UNPACK_ROW)
     default: in->bad = true;
     }
 }

@@ -12,6 +12,7 @@
 #include "bind/store/store.h"
 #include "bind/util.h"
 #include "os/self.h"
+#include "store/fields.h"
 
 /* The part of hocket.internal.core.store that is about items: what belongs to no run, as schedules and workers. */
 
@@ -186,23 +187,6 @@ static int l_store_items(lua_State *L)
 
 /* The part of hocket.internal.core.store that is about notes: what agents remember. */
 
-static void push_note(lua_State *L, const struct hocket__store_note *n)
-{
-    static const char *const names[] = { "memory", "id", "text", "meta" };
-    static const char *const numbers[] = { "labels", "created_ms", "updated_ms", "notes", "bytes" };
-    const struct hocket__str texts[] = { n->memory, n->id, n->text, n->meta };
-    const int64_t values[] = { (int64_t) n->labels, n->created_ms, n->updated_ms,
-        (int64_t) n->notes, (int64_t) n->bytes };
-    lua_createtable(L, 0, 9);
-    for (int i = 0; i < 4; i++) {
-        hocket__push_str(L, texts[i]);
-        lua_setfield(L, -2, names[i]);
-    }
-    for (int i = 0; i < 5; i++) {
-        hocket__set_int(L, numbers[i], (lua_Integer) values[i]);
-    }
-}
-
 static int done(lua_State *L, int status, lua_KContext at)
 {
     struct hocket__store_ask *a = lua_touserdata(L, (int) at);
@@ -343,105 +327,29 @@ static void push_damaged(lua_State *L, const struct hocket__store_run *named)
     hocket__set_cstr(L, "state", "damaged");
 }
 
-static void push_entry(lua_State *L, const struct hocket__store_entry *e)
-{
-    lua_createtable(L, 0, 9);
-    hocket__set_int(L, "n", (int64_t) e->n);
-    hocket__set_int(L, "path", (int64_t) e->path); /* all 64 bits: it may be negative here */
-    hocket__set_int(L, "tick", (int64_t) e->tick);
-    hocket__set_int(L, "at_ms", e->at_ms);
-    hocket__set_int(L, "kind", e->kind);
-    hocket__set_int(L, "ord", e->ord);
-    hocket__set_str(L, "name", e->name);
-    hocket__set_str(L, "digest", e->digest);
-    hocket__set_str(L, "value", e->value);
-}
-
-static void push_record(lua_State *L, const struct hocket__store_record *r)
-{
-    lua_createtable(L, 0, 2);
-    hocket__set_int(L, "seq", (int64_t) r->seq);
-    hocket__push_str(L, r->json);
-    lua_setfield(L, -2, "json");
-}
-
-static void push_file(lua_State *L, const struct hocket__store_file *f)
-{
-    lua_createtable(L, 0, 3);
-    hocket__set_str(L, "path", f->path);
-    hocket__set_str(L, "hash", f->hash);
-    hocket__push_str(L, f->text);
-    lua_setfield(L, -2, "text");
-}
-
-static void push_message(lua_State *L, const struct hocket__store_message *m)
-{
-    lua_createtable(L, 0, 3);
-    hocket__set_str(L, "id", m->id);
-    hocket__set_int(L, "at_ms", m->at_ms);
-    hocket__set_str(L, "json", m->json);
-}
-
-static void push_stats(lua_State *L, const struct hocket__store_stats *s)
-{
-    lua_createtable(L, 0, 5);
-    hocket__set_int(L, "runs", (int64_t) s->runs);
-    hocket__set_int(L, "bytes", (int64_t) s->bytes);
-    hocket__set_int(L, "commits", (int64_t) s->commits);
-    hocket__set_int(L, "syncs", (int64_t) s->syncs);
-    hocket__set_int(L, "pending", (int64_t) s->pending);
-}
-
-static void push_item(lua_State *L, const struct hocket__store_item *i)
-{
-    lua_createtable(L, 0, 7);
-    hocket__set_str(L, "kind", i->kind);
-    hocket__set_str(L, "id", i->id);
-    hocket__set_int(L, "version", i->version);
-    hocket__set_int(L, "due_ms", i->due_ms);
-    hocket__set_int(L, "at_ms", i->at_ms);
-    hocket__set_str(L, "generation", i->generation);
-    hocket__set_str(L, "json", i->json);
-    hocket__set_int(L, "now_ms", i->now_ms);
-}
-
-static void push_pool(lua_State *L, const struct hocket__store_pool *p)
-{
-    lua_createtable(L, 0, 6);
-    hocket__set_str(L, "pool", p->pool);
-    hocket__set_str(L, "what", p->what);
-    hocket__set_str(L, "host", p->host);
-    hocket__set_int(L, "pid", p->pid);
-    hocket__set_int(L, "n", p->n);
-    hocket__set_int(L, "since_ms", p->since_ms);
-}
-
-static void push_drawn(lua_State *L, const struct hocket__store_drawn *d)
-{
-    lua_createtable(L, 0, 7);
-    hocket__set_int(L, "granted", d->granted);
-    hocket__set_int(L, "level", d->level);
-    hocket__set_int(L, "retry_ms", d->retry_ms);
-    hocket__set_int(L, "blocked_ms", d->blocked_ms);
-    hocket__set_int(L, "holders", d->holders);
-    hocket__set_int(L, "hungry", d->hungry);
-    hocket__set_int(L, "held", d->held);
-}
+#define ONE(...)                   +1
+#define SET_FIELD(KIND, of, field) SET_##KIND(#field, row->of.field);
+#define SET_NUM(name, v)           hocket__set_int(L, name, (int64_t) (v))
+#define SET_INT(name, v)           hocket__set_int(L, name, v)
+#define SET_SMALL(name, v)         hocket__set_int(L, name, v)
+#define SET_BYTE(name, v)          hocket__set_int(L, name, v)
+#define SET_TEXT(name, v)          hocket__set_str(L, name, v)
+#define SET_FULL(name, v)          hocket__push_str(L, v), lua_setfield(L, -2, name)
+#define SET_OWN(name, v)
+#define PUSH_ROW(KIND, FIELDS)                                                                     \
+    case HOCKET__STORE_ROW_##KIND:                                                                 \
+        lua_createtable(L, 0, FIELDS(ONE));                                                        \
+        FIELDS(SET_FIELD)                                                                          \
+        break;
 
 static void push_row(lua_State *L, const struct hocket__store_row *row)
 {
     switch (row->kind) {
     case HOCKET__STORE_ROW_RUN: push_run(L, &row->run); break;
-    case HOCKET__STORE_ROW_ENTRY: push_entry(L, &row->entry); break;
-    case HOCKET__STORE_ROW_RECORD: push_record(L, &row->record); break;
-    case HOCKET__STORE_ROW_FILE: push_file(L, &row->file); break;
-    case HOCKET__STORE_ROW_MESSAGE: push_message(L, &row->message); break;
-    case HOCKET__STORE_ROW_STATS: push_stats(L, &row->stats); break;
-    case HOCKET__STORE_ROW_NOTE: push_note(L, &row->note); break;
-    case HOCKET__STORE_ROW_ITEM: push_item(L, &row->item); break;
-    case HOCKET__STORE_ROW_DRAWN: push_drawn(L, &row->drawn); break;
-    case HOCKET__STORE_ROW_POOL: push_pool(L, &row->pool); break;
-    case HOCKET__STORE_ROW_DAMAGED: push_damaged(L, &row->run); break;
+    case HOCKET__STORE_ROW_DAMAGED:
+        push_damaged(L, &row->run);
+        break;
+        HOCKET__ROW_KINDS(PUSH_ROW)
     }
 }
 
