@@ -1,9 +1,10 @@
-/* One function for each type of event that is worth a line, in a table by type: who, what, in which
+/* A sentence or a function for each type of event that is worth a line, in a table by type: who, what, in which
  * tone. Values are shown short and with control characters made visible. An event that is not in
  * the table has no line. */
 #include "cli/lines.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/text.h"
@@ -15,7 +16,6 @@
 struct about {
     struct cli_line *line;
     const struct cli_progress *progress;
-    const char *type;
     const hocket_json *event;
     double now;
 };
@@ -46,6 +46,51 @@ static void add_shown(struct cli_buf *out, const hocket_json *value, size_t colu
 static void add_member(const struct about *a, const char *name, size_t columns)
 {
     add_shown(text_of(a), hocket_json_get(a->event, name), columns);
+}
+
+/* ---- Sentences --------------------------------------------------------- */
+
+/* What stands in braces behind `at`; the rest of the sentence. */
+static const char *add_place(const struct about *a, const char *at)
+{
+    char name[32], unit[16];
+    const char *end = at + strcspn(at, "}"), *kind = at + strcspn(at, ":#=+}");
+    snprintf(name, sizeof(name), "%.*s", (int) (kind - at), at);
+    snprintf(unit, sizeof(unit), "%.*s", end > kind ? (int) (end - kind - 1) : 0, kind + 1);
+    switch (*kind) {
+    case '#': cli_text_count(text_of(a), number(a, name)); break;
+    case '=': cli_buf_addf(text_of(a), "%lld", (long long) number(a, name)); break;
+    case '+': cli_text_plural(text_of(a), number(a, name), unit); break;
+    case ':': add_member(a, name, strtoul(kind + 1, NULL, 10)); break;
+    default: add_member(a, name, DETAIL); break;
+    }
+    return end + 1;
+}
+
+/* Whether what stands in brackets at p has nothing to tell: its first member is an empty text, or no number above 0. */
+static bool is_empty(const struct about *a, const char *p)
+{
+    char name[32];
+    const char *at = p + strcspn(p, "{") + 1, *kind = at + strcspn(at, ":#=+}");
+    snprintf(name, sizeof(name), "%.*s", (int) (kind - at), at);
+    return strchr("#=+", *kind) ? number(a, name) <= 0 : !*cli_member(a->event, name);
+}
+
+/* {name} is a member's text, cut at DETAIL columns; {name:64} at 64. {name#} is a count, {name=} a number as it is, {name+task}
+ * "3 tasks". [ and {name}] is left out where the event does not have it. */
+static void add_sentence(const struct about *a, const char *p)
+{
+    while (*p) {
+        size_t n = strcspn(p, "{[]");
+        cli_buf_add(text_of(a), p, n);
+        p += n;
+        if (*p == '{')
+            p = add_place(a, p + 1);
+        else if (*p == '[' && is_empty(a, p))
+            p += strcspn(p, "]") + 1;
+        else if (*p)
+            p++;
+    }
 }
 
 /* ---- Tasks ------------------------------------------------------------- */
@@ -95,12 +140,9 @@ static void on_task(const struct about *a)
         return;
     a->line->tone = CLI_WARN;
     a->line->who[0] = 0;
-    cli_buf_addf(text_of(a), "task %lld ", (long long) number(a, "id"));
-    if (a->progress->several_boards) { /* each has a task of this number */
-        cli_buf_adds(text_of(a), "of ");
-        add_member(a, "assigned_to", 64);
-        cli_buf_adds(text_of(a), " ");
-    }
+    add_sentence(a, "task {id=} ");
+    if (a->progress->several_boards) /* each has a task of this number */
+        add_sentence(a, "of {assigned_to:64} ");
     cli_buf_adds(text_of(a), status);
     bool told = strcmp(a->progress->last_failed, cli_member(a->event, "assigned_to")) == 0;
     if (told || !*cli_member(a->event, "error")) /* its agent's warning has just said why */
@@ -138,19 +180,6 @@ static void on_finished(const struct about *a)
     cli_text_seconds(text_of(a), a->now - agent->since);
 }
 
-static void on_reasoning(const struct about *a)
-{
-    a->line->tone = CLI_DIM;
-    a->line->details = true;
-    add_member(a, "content", SAID);
-}
-
-static void on_said(const struct about *a)
-{
-    a->line->details = strcmp(a->type, "agent_message") == 0;
-    add_member(a, "content", SAID);
-}
-
 /* Most warnings begin with the agent's name; the others get it. */
 static void on_warning(const struct about *a)
 {
@@ -164,96 +193,21 @@ static void on_warning(const struct about *a)
     add_member(a, "message", 2000);
 }
 
-static void on_refused_host(const struct about *a)
-{
-    a->line->tone = CLI_WARN;
-    cli_buf_adds(text_of(a), "a command did not reach ");
-    add_member(a, "host", 255);
-    cli_buf_addf(
-        text_of(a), ":%lld: ", (long long) hocket_json_int(hocket_json_get(a->event, "port"), 0));
-    add_member(a, "reason", SAID);
-}
-
 /* A call that nobody could be asked about: whoever looks at the answer has to know. */
 static void on_approval(const struct about *a)
 {
     if (*cli_member(a->event, "id") || strcmp(cli_member(a->event, "decision"), "deny") != 0)
         return;
     a->line->tone = CLI_WARN;
-    add_member(a, "tool", 64);
-    cli_buf_adds(text_of(a), " was not allowed: ");
-    add_member(a, "reason", SAID);
-}
-
-static void on_fallback(const struct about *a)
-{
-    a->line->tone = CLI_WARN;
-    cli_buf_adds(text_of(a), "falls back from ");
-    add_member(a, "from", 64);
-    cli_buf_adds(text_of(a), " on ");
-    add_member(a, "to", 64);
-    cli_buf_adds(text_of(a), ": ");
-    add_member(a, "message", SAID);
-}
-
-static void on_cut(const struct about *a)
-{
-    a->line->tone = CLI_WARN;
-    cli_buf_adds(text_of(a), "gives a last answer: ");
-    add_member(a, "message", SAID);
-}
-
-/* What a person said to an agent at work: the run's own terminal shows it as well. */
-static void on_user(const struct about *a)
-{
-    a->line->tone = CLI_ASK;
-    cli_buf_adds(text_of(a), "hears: ");
-    add_member(a, "text", SAID);
-}
-
-static void on_unheard(const struct about *a)
-{
-    a->line->tone = CLI_WARN;
-    cli_buf_adds(text_of(a), "not told: ");
-    add_member(a, "reason", SAID);
-}
-
-static void on_file(const struct about *a)
-{
-    a->line->tone = CLI_DIM;
-    cli_buf_adds(text_of(a), "given: ");
-    add_member(a, "name", SAID);
-    cli_buf_adds(text_of(a), ", ");
-    add_member(a, "mime", SAID);
-    cli_buf_adds(text_of(a), ", ");
-    cli_text_count(text_of(a), number(a, "bytes"));
-    cli_buf_adds(text_of(a), " bytes");
+    add_sentence(a, "{tool:64} was not allowed: {reason:300}");
 }
 
 /* Without a summary what was said before is lost to the agent: that is a warning, all else a detail. */
 static void on_compaction(const struct about *a)
 {
-    const char *note = cli_member(a->event, "note");
-    a->line->tone = *note ? CLI_WARN : CLI_DIM;
-    cli_buf_adds(text_of(a), "its conversation was made shorter: ");
-    cli_text_count(text_of(a), number(a, "tokens_before"));
-    cli_buf_adds(text_of(a), " tokens, now ");
-    cli_text_count(text_of(a), number(a, "tokens_after"));
-    if (*note) {
-        cli_buf_adds(text_of(a), "; ");
-        add_member(a, "note", SAID);
-    }
-}
-
-/* A child began with its caller's conversation. */
-static void on_forked(const struct about *a)
-{
-    a->line->tone = CLI_DIM;
-    cli_buf_adds(text_of(a), "begins with the conversation of ");
-    add_member(a, "caller", 64);
-    cli_buf_adds(text_of(a), " (");
-    cli_text_plural(text_of(a), number(a, "messages"), "message");
-    cli_buf_adds(text_of(a), ")");
+    a->line->tone = *cli_member(a->event, "note") ? CLI_WARN : CLI_DIM;
+    add_sentence(a, "its conversation was made shorter: {tokens_before#} tokens, now "
+                    "{tokens_after#}[; {note:300}]");
 }
 
 /* What the provider's own tools did, and where the first of what they found is. */
@@ -335,17 +289,6 @@ static void on_retry(const struct about *a)
 
 /* ---- Details ----------------------------------------------------------- */
 
-static void on_request(const struct about *a)
-{
-    a->line->details = true;
-    a->line->tone = CLI_DIM;
-    cli_buf_adds(text_of(a), "asks ");
-    add_member(a, "model", 64);
-    cli_buf_addf(text_of(a), " (turn %lld, ", (long long) number(a, "turn"));
-    cli_text_plural(text_of(a), number(a, "messages"), "message");
-    cli_buf_adds(text_of(a), ")");
-}
-
 static void on_reply(const struct about *a)
 {
     const hocket_json *usage = hocket_json_get(a->event, "usage");
@@ -370,11 +313,8 @@ static void on_tool(const struct about *a)
     bool failed = hocket_json_bool(hocket_json_get(a->event, "error"), false);
     a->line->details = true;
     a->line->tone = CLI_DIM;
-    add_member(a, "tool", 64);
-    cli_buf_adds(text_of(a), " ");
-    add_member(a, "arguments", DETAIL);
-    cli_buf_adds(text_of(a), failed ? " failed: " : ": ");
-    add_member(a, "result", DETAIL);
+    add_sentence(
+        a, failed ? "{tool:64} {arguments} failed: {result}" : "{tool:64} {arguments}: {result}");
 }
 
 static void on_server_log(const struct about *a)
@@ -404,26 +344,7 @@ static void on_tools(const struct about *a)
     add_names(a, "changed", "~");
 }
 
-static void on_document(const struct about *a)
-{
-    a->line->details = true;
-    a->line->tone = CLI_DIM;
-    cli_buf_adds(text_of(a), "document: ");
-    add_member(a, "change_description", DETAIL);
-    cli_buf_addf(text_of(a), " (version %lld)", (long long) number(a, "version"));
-}
-
 /* ---- Patterns: who goes on, and how a discussion stands ------------------ */
-
-static void on_routed(const struct about *a)
-{
-    a->line->tone = CLI_DIM;
-    cli_buf_adds(text_of(a), "routes to ");
-    add_member(a, "to", DETAIL);
-    if (*cli_member(a->event, "reason"))
-        cli_buf_adds(text_of(a), ": ");
-    add_member(a, "reason", DETAIL);
-}
 
 /* ": house.bricks (mason), house.roof (mason)" */
 static void add_tasks(const struct about *a)
@@ -446,9 +367,7 @@ static void add_tasks(const struct about *a)
 static void on_split(const struct about *a)
 {
     a->line->tone = CLI_DIM;
-    cli_buf_adds(text_of(a), "splits ");
-    add_member(a, "id", DETAIL);
-    cli_buf_adds(text_of(a), " into ");
+    add_sentence(a, "splits {id} into ");
     cli_text_plural(
         text_of(a), (long long) hocket_json_count(hocket_json_get(a->event, "tasks")), "part");
     add_tasks(a);
@@ -470,23 +389,16 @@ static void on_plan(const struct about *a)
     add_tasks(a);
 }
 
-/* "passes the check of sights (command)"; one that holds is a detail: it shows in its task's end, too. */
+/* One that holds is a detail: it shows in its task's end, too. */
 static void on_checked(const struct about *a)
 {
-    bool ok = hocket_json_bool(hocket_json_get(a->event, "ok"), false);
+    bool ok = hocket_json_bool(hocket_json_get(a->event, "ok"), false),
+         of_task = *cli_member(a->event, "task") != 0;
     a->line->details = ok;
     a->line->tone = ok ? CLI_DIM : CLI_WARN;
-    if (!ok) {
-        cli_buf_adds(text_of(a), "fails the check: ");
-        add_member(a, "reason", DETAIL);
-        return;
-    }
-    cli_buf_adds(
-        text_of(a), *cli_member(a->event, "task") ? "passes the check of " : "passes its check");
-    add_member(a, "task", DETAIL);
-    cli_buf_adds(text_of(a), " (");
-    add_member(a, "check", DETAIL);
-    cli_buf_adds(text_of(a), ")");
+    add_sentence(a, !ok       ? "fails the check: {reason}"
+                    : of_task ? "passes the check of {task} ({check})"
+                              : "passes its check ({check})");
 }
 
 /* "has read text that is labelled web, private (web_fetch)" */
@@ -500,21 +412,15 @@ static void on_labels(const struct about *a)
         cli_buf_adds(text_of(a), i ? ", " : "");
         add_shown(text_of(a), hocket_json_at(labels, i), 64);
     }
-    cli_buf_adds(text_of(a), " (");
-    add_member(a, "tool", DETAIL);
-    cli_buf_adds(text_of(a), ")");
+    add_sentence(a, " ({tool})");
 }
 
-/* "takes the saved plan house (plans/house.md) as a draft" */
 static void on_draft(const struct about *a)
 {
     bool same = hocket_json_bool(hocket_json_get(a->event, "same"), false);
     a->line->tone = CLI_DIM;
-    cli_buf_adds(text_of(a), same ? "takes the saved plan " : "reads the saved plan ");
-    add_member(a, "name", DETAIL);
-    cli_buf_adds(text_of(a), " (");
-    add_member(a, "path", DETAIL);
-    cli_buf_adds(text_of(a), same ? ") as a draft" : ") beside the request");
+    add_sentence(a, same ? "takes the saved plan {name} ({path}) as a draft"
+                         : "reads the saved plan {name} ({path}) beside the request");
 }
 
 /* "assumes from earlier answers: Which place? Lisbon" */
@@ -536,51 +442,19 @@ static void on_remembered(const struct about *a)
 static void on_hook(const struct about *a)
 {
     a->line->tone = strcmp(cli_member(a->event, "decision"), "deny") == 0 ? CLI_WARN : CLI_DIM;
-    cli_buf_adds(text_of(a), "a hook (");
-    add_member(a, "point", DETAIL);
-    cli_buf_adds(text_of(a), ") of ");
-    add_member(a, "of", DETAIL);
-    cli_buf_adds(text_of(a), ": ");
-    add_member(a, "decision", DETAIL);
-    if (*cli_member(a->event, "value"))
-        cli_buf_adds(text_of(a), ": ");
-    add_member(a, "value", DETAIL);
-}
-
-static void on_guard(const struct about *a)
-{
-    a->line->tone = CLI_WARN;
-    cli_buf_adds(text_of(a), "is stopped by the guard ");
-    add_member(a, "guard", DETAIL);
-    cli_buf_adds(text_of(a), " of its ");
-    add_member(a, "side", DETAIL);
-    cli_buf_adds(text_of(a), ": ");
-    add_member(a, "reason", DETAIL);
-}
-
-static void on_blocked(const struct about *a)
-{
-    a->line->tone = CLI_DIM;
-    cli_buf_adds(text_of(a), "is blocked: ");
-    add_member(a, "what", DETAIL);
-    cli_buf_adds(text_of(a), " (it needs: ");
-    add_member(a, "needs", DETAIL);
-    cli_buf_adds(text_of(a), ")");
+    add_sentence(a, "a hook ({point}) of {of}: {decision}[: {value}]");
 }
 
 static void on_unblocked(const struct about *a)
 {
     bool failed = *cli_member(a->event, "error") != 0;
-    const char *why = failed ? "error" : "refused";
     a->line->tone = failed ? CLI_WARN : CLI_DIM;
     cli_buf_adds(text_of(a), failed ? "stays blocked in " : "goes on with ");
     if (hocket_json_kind(hocket_json_get(a->event, "id")) == HOCKET_JSON_NUMBER)
         cli_buf_addf(text_of(a), "task %lld", (long long) number(a, "id"));
     else
         add_member(a, "id", DETAIL);
-    if (*cli_member(a->event, why))
-        cli_buf_adds(text_of(a), failed ? ": " : ", and is refused what it needs: ");
-    add_member(a, why, DETAIL);
+    add_sentence(a, failed ? "[: {error}]" : "[, and is refused what it needs: {refused}]");
 }
 
 /* " after mason, engineer": the agents that had failed before. The last one of the path failed just now. */
@@ -599,74 +473,7 @@ static void on_reassigned(const struct about *a)
     snprintf(a->line->who, sizeof(a->line->who), "%s", cli_member(a->event, "from"));
     cli_buf_adds(text_of(a), "has failed");
     add_before(a);
-    cli_buf_adds(text_of(a), ", and gives up to ");
-    add_member(a, "to", DETAIL);
-    cli_buf_adds(text_of(a), ": ");
-    add_member(a, "error", DETAIL);
-}
-
-/* Which call of the planner's it is: its tool, its arguments. */
-static void add_finding(const struct about *a)
-{
-    add_member(a, "tool", DETAIL);
-    cli_buf_adds(text_of(a), " ");
-    add_member(a, "arguments", DETAIL);
-}
-
-static void on_finding(const struct about *a)
-{
-    a->line->tone = CLI_DIM;
-    cli_buf_adds(text_of(a), "has what ");
-    add_member(a, "by", DETAIL);
-    cli_buf_adds(text_of(a), " read: ");
-    add_finding(a);
-}
-
-static void on_finding_left_out(const struct about *a)
-{
-    a->line->tone = CLI_DIM;
-    cli_buf_adds(text_of(a), "does not get what was read (");
-    add_member(a, "reason", DETAIL);
-    cli_buf_adds(text_of(a), "): ");
-    add_finding(a);
-}
-
-static void on_handoff(const struct about *a)
-{
-    a->line->tone = CLI_DIM;
-    snprintf(a->line->who, sizeof(a->line->who), "%s", cli_member(a->event, "from"));
-    cli_buf_adds(text_of(a), "hands on to ");
-    add_member(a, "to", DETAIL);
-    if (*cli_member(a->event, "reason"))
-        cli_buf_adds(text_of(a), ": ");
-    add_member(a, "reason", DETAIL);
-}
-
-static void on_awaited(const struct about *a)
-{
-    a->line->tone = CLI_DIM;
-    cli_buf_adds(text_of(a), "works in the pool ");
-    add_member(a, "pool", DETAIL);
-    cli_buf_adds(text_of(a), ", as run ");
-    add_member(a, "child", DETAIL);
-}
-
-static void on_round(const struct about *a)
-{
-    a->line->tone = CLI_DIM;
-    cli_buf_addf(text_of(a), "round %lld: ", (long long) number(a, "round"));
-    cli_text_plural(text_of(a), number(a, "members"), "member");
-}
-
-static void on_phase(const struct about *a)
-{
-    int64_t planned = number(a, "planned");
-    cli_buf_adds(text_of(a), "phase: ");
-    add_member(a, "name", DETAIL);
-    if (planned > 0) {
-        cli_buf_adds(text_of(a), ", ");
-        cli_text_plural(text_of(a), planned, "agent");
-    }
+    add_sentence(a, ", and gives up to {to}: {error}");
 }
 
 static void add_bound(const struct about *a, const char *name)
@@ -695,18 +502,11 @@ static void on_bound(const struct about *a)
     cli_buf_adds(text_of(a), " in all");
 }
 
-static void on_report(const struct about *a)
-{
-    add_member(a, "content", SAID);
-}
-
-static void on_team_end(const struct about *a)
+static void on_handoff(const struct about *a)
 {
     a->line->tone = CLI_DIM;
-    cli_buf_adds(text_of(a), "the team is done after ");
-    cli_text_plural(text_of(a), number(a, "rounds"), "round");
-    cli_buf_adds(text_of(a), ": ");
-    add_member(a, "reason", DETAIL);
+    snprintf(a->line->who, sizeof(a->line->who), "%s", cli_member(a->event, "from"));
+    add_sentence(a, "hands on to {to}[: {reason}]");
 }
 
 /* Once more over all of it: in a store that somebody else has written names may be anything, too. */
@@ -721,7 +521,41 @@ static void show_line(struct cli_line *line)
     line->text = text;
 }
 
-/* How each event is described. */
+/* Events that a sentence describes. */
+static const struct {
+    const char *type;
+    enum cli_tone tone;
+    bool details; /* only for -v */
+    const char *sentence;
+} sentences[] = {
+    { "facilitator_message", CLI_PLAIN, false, "{content:300}" },
+    { "agent_message", CLI_PLAIN, true, "{content:300}" },
+    { "agent_reasoning", CLI_DIM, true, "{content:300}" },
+    { "agent_cut", CLI_WARN, false, "gives a last answer: {message:300}" },
+    /* What a person said to an agent at work: the run's own terminal shows it as well. */
+    { "user_message_received", CLI_ASK, false, "hears: {text:300}" },
+    { "user_message_dropped", CLI_WARN, false, "not told: {reason:300}" },
+    { "model_fallback", CLI_WARN, false, "falls back from {from:64} on {to:64}: {message:300}" },
+    { "conversation_forked", CLI_DIM, false,
+        "begins with the conversation of {caller:64} ({messages+message})" },
+    { "file_attached", CLI_DIM, false, "given: {name:300}, {mime:300}, {bytes#} bytes" },
+    { "host_refused", CLI_WARN, false, "a command did not reach {host:255}:{port=}: {reason:300}" },
+    { "model_request", CLI_DIM, true, "asks {model:64} (turn {turn=}, {messages+message})" },
+    { "document_updated", CLI_DIM, true, "document: {change_description} (version {version=})" },
+    { "routed", CLI_DIM, false, "routes to {to}[: {reason}]" },
+    { "task_blocked", CLI_DIM, false, "is blocked: {what} (it needs: {needs})" },
+    { "guard_tripped", CLI_WARN, false, "is stopped by the guard {guard} of its {side}: {reason}" },
+    { "finding_reused", CLI_DIM, false, "has what {by} read: {tool} {arguments}" },
+    { "finding_left_out", CLI_DIM, false,
+        "does not get what was read ({reason}): {tool} {arguments}" },
+    { "run_awaited", CLI_DIM, false, "works in the pool {pool}, as run {child}" },
+    { "round_started", CLI_DIM, false, "round {round=}: {members+member}" },
+    { "phase_started", CLI_PLAIN, false, "phase: {name}[, {planned+agent}]" },
+    { "workflow_report", CLI_PLAIN, false, "{content:300}" },
+    { "team_finished", CLI_DIM, false, "the team is done after {rounds+round}: {reason}" },
+};
+
+/* Events that a function describes. */
 static const struct {
     const char *type;
     void (*describe)(const struct about *a);
@@ -730,32 +564,18 @@ static const struct {
     { "task_updated", on_task },
     { "agent_started", on_started },
     { "agent_finished", on_finished },
-    { "facilitator_message", on_said },
-    { "agent_message", on_said },
-    { "agent_reasoning", on_reasoning },
-    { "agent_cut", on_cut },
-    { "user_message_received", on_user },
-    { "user_message_dropped", on_unheard },
-    { "model_fallback", on_fallback },
     { "compaction_finished", on_compaction },
-    { "conversation_forked", on_forked },
     { "run_reused", on_reused },
     { "file_made", on_made },
     { "server_tools_used", on_server_tools },
-    { "file_attached", on_file },
     { "model_retry", on_retry },
     { "warning", on_warning },
-    { "host_refused", on_refused_host },
     { "approval_answered", on_approval },
-    { "model_request", on_request },
     { "model_reply", on_reply },
     { "tool_call", on_tool },
     { "server_log", on_server_log },
     { "tools_changed", on_tools },
-    { "document_updated", on_document },
-    { "routed", on_routed },
     { "task_split", on_split },
-    { "task_blocked", on_blocked },
     { "task_unblocked", on_unblocked },
     { "plan_started", on_plan },
     { "checked", on_checked },
@@ -763,27 +583,30 @@ static const struct {
     { "draft_found", on_draft },
     { "answers_remembered", on_remembered },
     { "hook_decided", on_hook },
-    { "guard_tripped", on_guard },
     { "reassigned", on_reassigned },
     { "handoff", on_handoff },
-    { "finding_reused", on_finding },
-    { "finding_left_out", on_finding_left_out },
-    { "run_awaited", on_awaited },
-    { "round_started", on_round },
-    { "phase_started", on_phase },
     { "bound_raised", on_bound },
-    { "workflow_report", on_report },
-    { "team_finished", on_team_end },
 };
+
+static void describe(const struct about *a, const char *type)
+{
+    for (size_t i = 0; i < sizeof(sentences) / sizeof(sentences[0]); i++)
+        if (strcmp(sentences[i].type, type) == 0) {
+            a->line->tone = sentences[i].tone;
+            a->line->details = sentences[i].details;
+            add_sentence(a, sentences[i].sentence);
+        }
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+        if (strcmp(table[i].type, type) == 0)
+            table[i].describe(a);
+}
 
 void cli_line_of(struct cli_line *out, const struct cli_progress *p, const char *type,
     const hocket_json *event, double now)
 {
-    struct about a = { out, p, type, event, now };
+    struct about a = { out, p, event, now };
     *out = (struct cli_line){ .tone = CLI_PLAIN };
     snprintf(out->who, sizeof(out->who), "%s", cli_member(event, "agent"));
-    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-        if (strcmp(table[i].type, type) == 0)
-            table[i].describe(&a);
+    describe(&a, type);
     show_line(out);
 }
