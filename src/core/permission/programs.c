@@ -30,61 +30,45 @@ static const struct hocket__program_facts git_commands[] = {
         .kind = HOCKET__HARMLESS },
     { .names = "log show diff whatchanged shortlog blame annotate reflog range-diff diff-tree "
                "diff-index diff-files show-branch",
-        .kind = HOCKET__KNOWN,
         .options = GIT_LOG },
     { .names = "status",
-        .kind = HOCKET__KNOWN,
         .options = "-sbvz -u= --short --branch --porcelain= --untracked-files= --ignored= --long "
                    "--no-renames --renames --show-stash --ahead-behind --no-ahead-behind --column= "
                    "--verbose --no-column" },
     { .names = "add stage",
-        .kind = HOCKET__KNOWN,
         .options = "-nvfuAN --all --no-all --update --force --dry-run --verbose --intent-to-add "
                    "--refresh --ignore-errors --ignore-missing --renormalize --chmod:" },
     { .names = "commit",
-        .kind = HOCKET__KNOWN,
         .options =
             "-aqvsnoi -m: -F: -C: -u= --message: --file: --reuse-message: --amend --no-edit --all "
             "--signoff --no-signoff --no-verify --author: --date: --allow-empty "
             "--allow-empty-message --dry-run --quiet --verbose --only --include --fixup: --squash: "
             "--no-gpg-sign --cleanup: --trailer: --reset-author --short --porcelain --long" },
     { .names = "branch",
-        .kind = HOCKET__KNOWN,
         .options = "-avrdDmMcCfqli -u: --list --all --remotes --show-current --merged= "
                    "--no-merged= --contains= --no-contains= --delete --move --copy --force "
                    "--track= --no-track --set-upstream-to: --unset-upstream --sort: --format: "
                    "--verbose --column= --points-at: --no-color --color= --quiet --ignore-case" },
     { .names = "checkout switch",
-        .kind = HOCKET__KNOWN,
         .options = "-fqdmt -b: -B: -c: -C: --detach --force --track= --no-track --quiet --orphan: "
                    "--ours --theirs --merge --create: --force-create: --discard-changes --guess "
                    "--no-guess --progress --no-progress" },
     { .names = "restore",
-        .kind = HOCKET__KNOWN,
         .options = "-SWq -s: --staged --worktree --source: --quiet --ours --theirs --merge" },
-    { .names = "reset",
-        .kind = HOCKET__KNOWN,
-        .options = "-qN --soft --hard --mixed --keep --merge --quiet" },
-    { .names = "rm",
-        .kind = HOCKET__KNOWN,
-        .options = "-rfqn --cached --force --dry-run --quiet --ignore-unmatch" },
-    { .names = "mv", .kind = HOCKET__KNOWN, .options = "-fknv --force --dry-run --verbose" },
-    { .names = "clean",
-        .kind = HOCKET__KNOWN,
-        .options = "-dfnqxX -e: --force --dry-run --quiet --exclude:" },
+    { .names = "reset", .options = "-qN --soft --hard --mixed --keep --merge --quiet" },
+    { .names = "rm", .options = "-rfqn --cached --force --dry-run --quiet --ignore-unmatch" },
+    { .names = "mv", .options = "-fknv --force --dry-run --verbose" },
+    { .names = "clean", .options = "-dfnqxX -e: --force --dry-run --quiet --exclude:" },
     { .names = "stash",
-        .kind = HOCKET__KNOWN,
         .operands = HOCKET__FIRST_OF_WORDS,
         .words = "push pop list show apply drop branch clear save",
         .options = "-uakqS -m: --include-untracked --all --keep-index --no-keep-index --message: "
                    "--index --quiet --staged --stat --oneline --patch" },
     { .names = "tag",
-        .kind = HOCKET__KNOWN,
         .options = "-aldfi -n= -m: -F: --list --sort: --format: --contains= --no-contains= "
                    "--points-at: --merged= --no-merged= --delete --annotate --message: --file: "
                    "--force --column= --ignore-case" },
     { .names = "fetch pull",
-        .kind = HOCKET__KNOWN,
         .operands = HOCKET__PLAIN,
         .options = "-apPtnqvfk46 -j: --all --prune --prune-tags --tags --no-tags --depth: "
                    "--deepen: --unshallow --quiet --verbose --force --dry-run --ff-only --no-ff "
@@ -92,71 +76,58 @@ static const struct hocket__program_facts git_commands[] = {
                    "--progress --no-progress --shallow-since: --jobs: --stat --no-stat "
                    "--no-recurse-submodules" },
     { .names = "push",
-        .kind = HOCKET__KNOWN,
         .operands = HOCKET__REMOTE,
         .options = "-unfqvd --set-upstream --force --force-with-lease= --force-if-includes --tags "
                    "--follow-tags --delete --all --dry-run --porcelain --no-verify --atomic "
                    "--quiet --verbose --prune --progress --no-progress" },
     { .names = "clone",
-        .kind = HOCKET__KNOWN,
         .operands = HOCKET__SECOND_INSIDE,
         .options = "-qvnls -b: -o: -j: --branch: --depth: --single-branch --no-single-branch "
                    "--bare --mirror --quiet --verbose --no-checkout --no-tags --shallow-since: "
                    "--filter: --origin: --progress --no-hardlinks --local --no-local --jobs: "
                    "--sparse" },
     { .names = "ls-remote",
-        .kind = HOCKET__KNOWN,
         .operands = HOCKET__PLAIN,
         .options = "-htq --heads --tags --refs --quiet --symref --sort: --get-url --exit-code" },
     { .names = "remote",
-        .kind = HOCKET__KNOWN,
         .operands = HOCKET__FIRST_OF_WORDS,
         .words = "show get-url prune update",
         .options = "-vnp --verbose --all --dry-run --prune" },
     { .names = "rebase",
-        .kind = HOCKET__KNOWN,
         .options = "-qvfn -X: --continue --abort --skip --quit --onto: --autostash "
                    "--no-autostash --keep-base --quiet --verbose --root --no-verify "
                    "--rebase-merges= --force-rebase --stat --no-stat --strategy-option:" },
     { .names = "merge",
-        .kind = HOCKET__KNOWN,
         .options = "-nqv -m: -F: -X: --no-ff --ff --ff-only --squash --no-squash --abort "
                    "--continue --quit --no-commit --commit --no-edit --stat --no-stat "
                    "--allow-unrelated-histories --strategy-option: --quiet --verbose --no-verify "
                    "--signoff --autostash --no-autostash" },
     { .names = "cherry-pick revert",
-        .kind = HOCKET__KNOWN,
         .options =
             "-nxs -m: -X: --continue --abort --skip --quit --no-commit --no-edit --mainline: "
             "--signoff --allow-empty --keep-redundant-commits --strategy-option:" },
     { .names = "bisect",
-        .kind = HOCKET__KNOWN,
         .operands = HOCKET__FIRST_OF_WORDS,
         .words = "start good bad new old reset skip log terms",
         .options = "--no-checkout --first-parent --term-good --term-bad" },
     { .names = "submodule",
-        .kind = HOCKET__KNOWN,
         .operands = HOCKET__FIRST_OF_WORDS,
         .words = "status init update sync summary",
         .options = "-qf -j: --init --recursive --quiet --cached --depth: --remote --force --jobs: "
                    "--no-fetch --checkout --single-branch --progress" },
     { .names = "worktree",
-        .kind = HOCKET__KNOWN,
         .operands = HOCKET__FIRST_OF_WORDS,
         .words = "list prune",
         .options = "-vnz --porcelain --verbose --dry-run --expire:" },
     { .names = "notes",
-        .kind = HOCKET__KNOWN,
         .operands = HOCKET__FIRST_OF_WORDS,
         .words = "list show",
         .options = "--ref:" },
     { .names = "sparse-checkout",
-        .kind = HOCKET__KNOWN,
         .operands = HOCKET__FIRST_OF_WORDS,
         .words = "list set add init reapply disable",
         .options = "--cone --no-cone --sparse-index --no-sparse-index" },
     { .names = "grep",
-        .kind = HOCKET__KNOWN,
         .options =
             "-0123456789nilLcvwEFGPhHoqraIzWp -e: -f: -A: -B: -C: -m: --count --files-with-matches "
             "--files-without-match --name-only --line-number --ignore-case --word-regexp "
@@ -166,40 +137,29 @@ static const struct hocket__program_facts git_commands[] = {
             "--after-context: --before-context: --recurse-submodules --column --only-matching "
             "--invert-match --text --null --quiet --full-name" },
     { .names = "cat-file",
-        .kind = HOCKET__KNOWN,
         .options = "-tspe --batch= --batch-check= --batch-all-objects --allow-unknown-type "
                    "--buffer --unordered --follow-symlinks" },
-    { .names = "hash-object",
-        .kind = HOCKET__KNOWN,
-        .options = "-w -t: --stdin --literally --path:" },
+    { .names = "hash-object", .options = "-w -t: --stdin --literally --path:" },
     { .names = "apply",
-        .kind = HOCKET__KNOWN,
         .options = "-Rqvz3 -p: -C: --check --stat --numstat --summary --index --cached --3way "
                    "--reverse --reject --whitespace: --include: --exclude: --directory> --recount "
                    "--unidiff-zero --ignore-whitespace --ignore-space-change --verbose --quiet" },
     { .names = "am",
-        .kind = HOCKET__KNOWN,
         .options =
             "-3qks --3way --quiet --keep --signoff --continue --resolved --abort --skip --quit" },
     { .names = "format-patch",
-        .kind = HOCKET__KNOWN,
         .options =
             "-0123456789nNskq -v: -o> --stdout --cover-letter --output-directory> --numbered "
             "--no-numbered --start-number: --subject-prefix: --signoff --base: --root "
             "--zero-commit --no-signature --stat= --no-stat --thread= --quiet" },
     { .names = "archive",
-        .kind = HOCKET__KNOWN,
         .options = "-0123456789vl -o> --format: --prefix: --output> --list --verbose "
                    "--worktree-attributes --mtime:" },
-    { .names = "gc",
-        .kind = HOCKET__KNOWN,
-        .options = "-q --auto --prune= --no-prune --aggressive --quiet" },
+    { .names = "gc", .options = "-q --auto --prune= --no-prune --aggressive --quiet" },
     { .names = "init",
-        .kind = HOCKET__KNOWN,
         .operands = HOCKET__INSIDE,
         .options = "-q -b: --bare --quiet --initial-branch: --object-format:" },
     { .names = "config",
-        .kind = HOCKET__KNOWN,
         .operands = HOCKET__NO_OPERANDS,
         .options = "-lz --list --get: --get-all: --get-regexp: --show-origin --show-scope "
                    "--name-only --global --local --system --null --includes --type:" },
@@ -218,23 +178,18 @@ static const struct hocket__program_facts git_commands[] = {
 static const struct hocket__program_facts cargo_commands[] = {
     { .names = "build b check c test t run r bench clean doc d fetch update "
                "generate-lockfile",
-        .kind = HOCKET__KNOWN,
         .options = CARGO },
     { .names = "clippy fmt", /* what follows "--" goes to the compiler */
-        .kind = HOCKET__KNOWN,
         .single = true,
         .options = CARGO "-v -q -r --check --fix --all" },
     { .names = "tree metadata search version help pkgid locate-project verify-project info",
-        .kind = HOCKET__KNOWN,
         .options = CARGO "-ie --invert= --duplicates -d --depth: --edges: --prefix: --charset: "
                          "--format: --no-dedupe --format-version: --limit:" },
     { .names = "add remove rm install",
-        .kind = HOCKET__KNOWN,
         .operands = HOCKET__BY_RULE,
         .options = CARGO "--dev --build --optional --dry-run --version: --force --rename: "
                          "--no-optional" },
     { .names = "new init",
-        .kind = HOCKET__KNOWN,
         .operands = HOCKET__INSIDE,
         .options = "-vq --bin --lib --name# --edition: --vcs# --quiet --verbose" },
     { .names = NULL },
@@ -249,27 +204,17 @@ static const struct hocket__program_facts cargo_commands[] = {
 
 static const struct hocket__program_facts go_commands[] = {
     { .names = "build test vet fmt list clean run",
-        .kind = HOCKET__KNOWN,
         .single = true,
         .operands = HOCKET__INSIDE,
         .options = GO },
-    { .names = "version doc help",
-        .kind = HOCKET__KNOWN,
-        .single = true,
-        .options = "-m -v -all -c -cmd -short -src -u" },
-    { .names = "env",
-        .kind = HOCKET__KNOWN,
-        .single = true,
-        .operands = HOCKET__PLAIN,
-        .options = "-json -changed" },
+    { .names = "version doc help", .single = true, .options = "-m -v -all -c -cmd -short -src -u" },
+    { .names = "env", .single = true, .operands = HOCKET__PLAIN, .options = "-json -changed" },
     { .names = "mod",
-        .kind = HOCKET__KNOWN,
         .single = true,
         .operands = HOCKET__FIRST_OF_WORDS,
         .words = "tidy download verify graph why init vendor",
         .options = "-v -x -e -json -m -compat: -go:" },
     { .names = "get install",
-        .kind = HOCKET__KNOWN,
         .single = true,
         .operands = HOCKET__BY_RULE,
         .options = "-v -x -u -t -d" },
@@ -286,20 +231,14 @@ static const struct hocket__program_facts go_commands[] = {
 
 static const struct hocket__program_facts npm_commands[] = {
     { .names = "run run-script test t tst start stop restart ci",
-        .kind = HOCKET__KNOWN,
         .single = true,
         .options = NPM "--" },
-    { .names = "view info show why explain search",
-        .kind = HOCKET__KNOWN,
-        .single = true,
-        .options = NPM },
+    { .names = "view info show why explain search", .single = true, .options = NPM },
     { .names = "ls list la ll outdated audit fund root ping whoami",
-        .kind = HOCKET__KNOWN,
         .single = true,
         .operands = HOCKET__NO_OPERANDS,
         .options = NPM "--audit-level:" },
     { .names = "install i add uninstall remove rm update up",
-        .kind = HOCKET__KNOWN,
         .single = true,
         .operands = HOCKET__BY_RULE,
         .options = NPM },
@@ -307,17 +246,12 @@ static const struct hocket__program_facts npm_commands[] = {
 };
 
 static const struct hocket__program_facts pnpm_commands[] = {
-    { .names = "run test t start stop restart",
-        .kind = HOCKET__KNOWN,
-        .single = true,
-        .options = NPM "--" },
+    { .names = "run test t start stop restart", .single = true, .options = NPM "--" },
     { .names = "ls list la ll outdated audit why root",
-        .kind = HOCKET__KNOWN,
         .single = true,
         .operands = HOCKET__NO_OPERANDS,
         .options = NPM },
     { .names = "install i add remove rm update up",
-        .kind = HOCKET__KNOWN,
         .single = true,
         .operands = HOCKET__BY_RULE,
         .options = NPM },
@@ -325,13 +259,11 @@ static const struct hocket__program_facts pnpm_commands[] = {
 };
 
 static const struct hocket__program_facts yarn_commands[] = {
-    { .names = "test start stop restart", .kind = HOCKET__KNOWN, .single = true, .options = NPM },
+    { .names = "test start stop restart", .single = true, .options = NPM },
     { .names = "list info outdated audit why check help",
-        .kind = HOCKET__KNOWN,
         .single = true,
         .options = NPM "--pattern: --level:" },
     { .names = "install add remove upgrade up run", /* run: also programs of packages */
-        .kind = HOCKET__KNOWN,
         .single = true,
         .operands = HOCKET__BY_RULE,
         .options = NPM "--immutable --check-files" },
@@ -340,12 +272,10 @@ static const struct hocket__program_facts yarn_commands[] = {
 
 static const struct hocket__program_facts pip_commands[] = {
     { .names = "list show freeze check index help debug inspect hash",
-        .kind = HOCKET__KNOWN,
         .options = "-qvofluae --outdated --uptodate --user --local --format: --files --verbose "
                    "--quiet --all --not-required --editable --disable-pip-version-check "
                    "--exclude: --exclude-editable" },
     { .names = "install uninstall download wheel",
-        .kind = HOCKET__KNOWN,
         .operands = HOCKET__BY_RULE,
         .options = "-qvUy -r> -c> -t> -d> -w> --requirement> --constraint> --target> --upgrade "
                    "--user --no-deps --quiet --verbose --yes --pre --dry-run --no-cache-dir "
@@ -424,7 +354,6 @@ static const struct hocket__program_facts pip_commands[] = {
 
 const struct hocket__program_facts hocket__programs[] = {
     { .names = "git",
-        .kind = HOCKET__KNOWN,
         .single = true,
         .options = "--no-pager -P --no-optional-locks --literal-pathspecs --no-replace-objects "
                    "--version -v !-c: !-C: !--git-dir: !--work-tree: !--namespace: !--bare",
@@ -455,7 +384,6 @@ const struct hocket__program_facts hocket__programs[] = {
                "ps free uptime lsblk lscpu sync yes tty logname users dir vdir pathchk",
         .kind = HOCKET__HARMLESS },
     { .names = "find",
-        .kind = HOCKET__KNOWN,
         .single = true,
         .options = "-H -L -P -O~ -name: -iname: -path: -ipath: -wholename: -regex: -iregex: "
                    "-regextype: -type: -xtype: -size: -mtime: -mmin: -atime: -amin: -ctime: "
@@ -465,14 +393,12 @@ const struct hocket__program_facts hocket__programs[] = {
                    "-prune -print -print0 -printf: -ls -quit -not -and -or -a -o -follow "
                    "-noleaf -warn -nowarn -daystart -lname: -ilname: -fstype: --version --help" },
     { .names = "fd fdfind",
-        .kind = HOCKET__KNOWN,
         .options = "-HIaLpsiguQ1q0V -t: -e: -d: -E: -S: -o: -j: -c: --hidden --no-ignore "
                    "--absolute-path --follow --full-path --case-sensitive --ignore-case --glob "
                    "--regex --type: --extension: --max-depth: --min-depth: --exclude: --size: "
                    "--changed-within: --changed-before: --color: --threads: --max-results: "
                    "--print0 --quiet --version --help" },
     { .names = "rg",
-        .kind = HOCKET__KNOWN,
         .options =
             "-nilLcvwFPUoquasSHhNI.xp0V -e: -f: -g: -t: -T: -A: -B: -C: -m: -M: -j: -r: -d: "
             "--files --hidden --no-ignore --no-ignore-vcs --ignore-case --smart-case "
@@ -484,9 +410,8 @@ const struct hocket__program_facts hocket__programs[] = {
             "--with-filename --sort: --sortr: --stats --replace: --follow --column --vimgrep "
             "--version --help --trim --passthru --pcre2 --null --no-messages --max-filesize: "
             "--max-columns: --encoding: --regexp: --file: --threads: --text --pretty --no-config" },
-    { .names = "tar bsdtar", .kind = HOCKET__KNOWN, .letters_first = true, .options = TAR },
+    { .names = "tar bsdtar", .letters_first = true, .options = TAR },
     { .names = "rsync",
-        .kind = HOCKET__KNOWN,
         .operands = HOCKET__INSIDE,
         .options =
             "-avzrlptgoDnuhicqxHAXLkKCPRdbmSWy0 -f: -T> --archive --verbose --compress "
@@ -498,47 +423,39 @@ const struct hocket__program_facts hocket__programs[] = {
             "--max-size: --min-size: --bwlimit: --no-owner --no-group --no-perms "
             "--version --help --prune-empty-dirs --backup --suffix# --chmod: --modify-window:" },
     { .names = "zip",
-        .kind = HOCKET__KNOWN,
         .single = true,
         .operands = HOCKET__INSIDE,
         .options =
             "-r -q -qq -j -0 -1 -6 -9 -v -u -f -d -m -x: -i: -rq -qr -rj -jr -r9 -9r -X -y -ry "
             "-e -l -ll -D -o -g -A -J --version -h" },
     { .names = "unzip",
-        .kind = HOCKET__KNOWN,
         .single = true,
         .options = "-l -v -t -tq -o -n -q -qq -j -p -c -a -aa -u -f -d> -x: -oq -qo -lq -L -C -Z "
                    "-Z1 -hh" },
     { .names = "gzip gunzip zcat bzip2 bunzip2 bzcat xz unxz xzcat lzma unlzma zstd unzstd zstdcat "
                "lz4",
-        .kind = HOCKET__KNOWN,
         .operands = HOCKET__INSIDE,
         .options = PACKS },
     { .names = "sort",
-        .kind = HOCKET__KNOWN,
         .options = "-bdfghiMnrRVcCmsuz -k: -t: -o> -S: --ignore-leading-blanks --dictionary-order "
                    "--ignore-case --general-numeric-sort --month-sort --numeric-sort "
                    "--human-numeric-sort --random-sort --reverse --version-sort --check= --merge "
                    "--stable --unique --zero-terminated --key: --field-separator: --output> "
                    "--parallel: --buffer-size: --batch-size: --sort: --debug --version --help" },
     { .names = "uniq",
-        .kind = HOCKET__KNOWN,
         .operands = HOCKET__SECOND_INSIDE,
         .options = "-cdDuiz -f: -s: -w: --count --repeated --all-repeated= --unique --ignore-case "
                    "--skip-fields: --skip-chars: --check-chars: --group= --zero-terminated "
                    "--version --help" },
     { .names = "shuf",
-        .kind = HOCKET__KNOWN,
         .options = "-erz -i: -n: -o> --echo --input-range: --head-count: --output> --repeat "
                    "--zero-terminated --random-source: --version --help" },
     { .names = "split csplit",
-        .kind = HOCKET__KNOWN,
         .operands = HOCKET__INSIDE,
         .options = "-dxeuzskq -a: -b: -C: -l: -n: -t: -f> --bytes: --lines: --number: "
                    "--suffix-length: --numeric-suffixes= --additional-suffix# --verbose --digits: "
                    "--prefix> --elide-empty-files --quiet --version --help" },
     { .names = "diff",
-        .kind = HOCKET__KNOWN,
         .options =
             "-0123456789abBcdeEfiNpqrstTuwyZ -U: -C: -I: -x: -X: -F: -W: -S: --brief "
             "--unified= --context= --color= --recursive --ignore-case --ignore-all-space "
@@ -548,53 +465,44 @@ const struct hocket__program_facts hocket__programs[] = {
             "--show-c-function --left-column --speed-large-files --normal --rcs --ed "
             "--version --help --expand-tabs --ignore-tab-expansion --ignore-trailing-space" },
     { .names = "tree",
-        .kind = HOCKET__KNOWN,
         .options = "-adfgpsuhDCQNilxqrtcUvSnAJX -L: -I: -P: -o> --du --si --gitignore --noreport "
                    "--dirsfirst --filesfirst --prune --filelimit: --charset: --inodes --device "
                    "--matchdirs --ignore-case --sort: --timefmt: --version --help" },
     { .names = "file",
-        .kind = HOCKET__KNOWN,
         .options =
             "-bhikLNnprsv0cdE -F: -f: -e: -m: -P: --brief --mime --mime-type --mime-encoding "
             "--dereference --no-dereference --keep-going --raw --separator: --files-from: "
             "--exclude: --extension --version --help --list --apple --print0 --no-pad" },
     { .names = "date",
-        .kind = HOCKET__KNOWN,
         .operands = HOCKET__WITH_PLUS,
         .options = "-uRj -d: -r: -f: -I= --date: --utc --universal --rfc-email --rfc-2822 "
                    "--rfc-3339: --iso-8601= --reference: --file: --debug --version --help" },
     { .names = "hostname",
-        .kind = HOCKET__KNOWN,
         .operands = HOCKET__NO_OPERANDS,
         .options = "-fsidIAyaV --fqdn --short --ip-address --all-ip-addresses --version --help" },
     { .names = "xxd hexdump hd",
-        .kind = HOCKET__KNOWN,
         .single = true,
         .operands = HOCKET__SECOND_INSIDE,
         .options = "-p -ps -i -u -b -e -r -C -v -x -d -o -l: -s: -c: -g: -n: -l~ -s~ -c~ -g~ -n~" },
-    { .names = "cp mv ln", .kind = HOCKET__KNOWN, .operands = HOCKET__INSIDE, .options = COPIES },
+    { .names = "cp mv ln", .operands = HOCKET__INSIDE, .options = COPIES },
     { .names = "rm rmdir mkdir touch tee truncate",
-        .kind = HOCKET__KNOWN,
         .operands = HOCKET__INSIDE,
         .options = "-rRfidvIpacmhoq -s: -t: --recursive --force --verbose --dir --parents "
                    "--one-file-system --interactive= --append --no-create --no-dereference "
                    "--size: --date: --time: --io-blocks --ignore-fail-on-non-empty "
                    "--ignore-interrupts --output-error= --version --help" },
     { .names = "chmod chgrp chown",
-        .kind = HOCKET__KNOWN,
         .operands = HOCKET__INSIDE,
         .options = "-Rvcfh --recursive --verbose --changes --silent --quiet --no-dereference "
                    "--preserve-root --version --help" },
     { .names = "install",
-        .kind = HOCKET__KNOWN,
         .operands = HOCKET__INSIDE,
         .options = "-bcCdDpTvZ -m: -o: -g: -t> -S# --mode: --owner: --group: --directory --compare "
                    "--preserve-timestamps --target-directory> --no-target-directory --verbose "
                    "--backup= --suffix# --version --help" },
-    { .names = "curl", .kind = HOCKET__KNOWN, .operands = HOCKET__ADDRESS, .options = CURL },
-    { .names = "wget", .kind = HOCKET__KNOWN, .operands = HOCKET__ADDRESS, .options = WGET },
+    { .names = "curl", .operands = HOCKET__ADDRESS, .options = CURL },
+    { .names = "wget", .operands = HOCKET__ADDRESS, .options = WGET },
     { .names = "make gmake",
-        .kind = HOCKET__KNOWN,
         .operands = HOCKET__PLAIN,
         .options = "-bBdeikLmnpqrRsStvw -j= -l= -O= -C> -W: -o: --always-make --debug= "
                    "--environment-overrides --ignore-errors --jobs= --keep-going --load-average= "
@@ -604,15 +512,10 @@ const struct hocket__program_facts hocket__programs[] = {
                    "--no-keep-going --stop --touch --trace --version --help --directory> "
                    "--print-directory --no-print-directory --what-if: --new-file: --assume-new: "
                    "--warn-undefined-variables" },
-    { .names = "bmake",
-        .kind = HOCKET__KNOWN,
-        .operands = HOCKET__PLAIN,
-        .options = "-BeikNnqrSstWw -j: -C>" },
+    { .names = "bmake", .operands = HOCKET__PLAIN, .options = "-BeikNnqrSstWw -j: -C>" },
     { .names = "ninja samu",
-        .kind = HOCKET__KNOWN,
         .options = "-nvh -j: -k: -l: -C> -d: -w: --version --quiet --verbose --help" },
     { .names = "cmake",
-        .kind = HOCKET__KNOWN,
         .single = true,
         .operands = HOCKET__INSIDE,
         .options =
@@ -625,7 +528,6 @@ const struct hocket__program_facts hocket__programs[] = {
             "--help-command: --help-module: --help-property: --help-variable: "
             "--help-command-list --warn-uninitialized --warn-unused-vars --no-warn-unused-cli" },
     { .names = "ctest",
-        .kind = HOCKET__KNOWN,
         .single = true,
         .operands = HOCKET__NO_OPERANDS,
         .options = "-R: -E: -L: -LE: -j: -j~ -V -VV -N -Q -F -C: -I: -U -H -W: -FA: -FS: -FC: "
@@ -637,17 +539,14 @@ const struct hocket__program_facts hocket__programs[] = {
                    "--exclude-regex: --label-regex: --label-exclude: --build-config: "
                    "--stop-time: --print-labels --version --help" },
     { .names = "gcc cc g++ c++",
-        .kind = HOCKET__KNOWN,
         .single = true,
         .operands = HOCKET__PLAIN,
         .options = C_COMPILER "-fmax-errors=~ -fopenmp" },
     { .names = "clang clang++",
-        .kind = HOCKET__KNOWN,
         .single = true,
         .operands = HOCKET__PLAIN,
         .options = C_COMPILER "-ferror-limit=~ -emit-llvm -Weverything --analyze" },
     { .names = "ld",
-        .kind = HOCKET__KNOWN,
         .single = true,
         .operands = HOCKET__PLAIN,
         .options = "-o> -L* -L: -l* -l: -r -s -S -x -X -e: -m: -u: -z: -static -shared -Bstatic "
@@ -658,17 +557,14 @@ const struct hocket__program_facts hocket__programs[] = {
                    "--strip-debug --relocatable --entry: --undefined: --print-map --cref "
                    "--trace --print-gc-sections --stats --version --help --verbose" },
     { .names = "ar ranlib",
-        .kind = HOCKET__KNOWN,
         .operands = HOCKET__INSIDE,
         .options = "-rcsdqtxvupmDUST --version --help" },
     { .names = "strip",
-        .kind = HOCKET__KNOWN,
         .operands = HOCKET__INSIDE,
         .options = "-sgdSxXvwpDV -o> --strip-all --strip-debug --strip-unneeded --strip-dwo "
                    "--keep-symbol: --discard-all --discard-locals --preserve-dates --verbose "
                    "--version --help --only-keep-debug --wildcard" },
     { .names = "nm objdump",
-        .kind = HOCKET__KNOWN,
         .options = "-aACDeghjlnoprSstTuvVwxXdzb --demangle= --no-demangle --dynamic --extern-only "
                    "--debug-syms --numeric-sort --no-sort --size-sort --undefined-only "
                    "--defined-only --line-numbers --print-size --disassemble= --disassemble-all "
@@ -676,7 +572,6 @@ const struct hocket__program_facts hocket__programs[] = {
                    "--private-headers --reloc --full-contents --wide --version --help "
                    "--no-show-raw-insn" },
     { .names = "rustc",
-        .kind = HOCKET__KNOWN,
         .single = true,
         .operands = HOCKET__PLAIN,
         .options = "-o> --out-dir> --crate-type# --crate-name# --edition# --edition=~ -O -g --test "
@@ -684,24 +579,17 @@ const struct hocket__program_facts hocket__programs[] = {
                    "--explain: --color# --error-format: --cap-lints# -v -V -vV --verbose "
                    "--version --help -h" },
     { .names = "rustfmt gofmt",
-        .kind = HOCKET__KNOWN,
         .single = true,
         .operands = HOCKET__INSIDE,
         .options = "-l -w -d -e -s -q -v --check --edition# --edition=~ --emit# --color# --quiet "
                    "--verbose --version --help" },
     { .names = "cargo",
-        .kind = HOCKET__KNOWN,
         .single = true,
         .options = "-V --version --list -v -q --verbose --quiet --offline --locked --frozen "
                    "--color: -h --help !--config: !-Z: !-C: !--manifest-path:",
         .commands = cargo_commands },
-    { .names = "go",
-        .kind = HOCKET__KNOWN,
-        .single = true,
-        .options = "!-C:",
-        .commands = go_commands },
+    { .names = "go", .single = true, .options = "!-C:", .commands = go_commands },
     { .names = "javac",
-        .kind = HOCKET__KNOWN,
         .single = true,
         .operands = HOCKET__PLAIN,
         .options = "-d> -h> -s> -cp: -classpath: --class-path: -sourcepath: --source-path: -g "
@@ -710,14 +598,12 @@ const struct hocket__program_facts hocket__programs[] = {
                    "-implicit:~ -Xmaxerrs: -Xmaxwarns: -version --version -help --help "
                    "--enable-preview -XDrawDiagnostics" },
     { .names = "mvn mvnw",
-        .kind = HOCKET__KNOWN,
         .single = true,
         .operands = HOCKET__OF_WORDS,
         .words = "clean validate initialize generate-sources compile process-classes test-compile "
                  "test prepare-package package integration-test verify",
         .options = MVN },
     { .names = "gradle gradlew",
-        .kind = HOCKET__KNOWN,
         .single = true,
         .operands = HOCKET__PLAIN,
         .options = "-q -i -d -s -S -m -t -v -w -a --quiet --info --debug --warn --stacktrace "
@@ -727,27 +613,22 @@ const struct hocket__program_facts hocket__programs[] = {
                    "--warning-mode# --warning-mode=~ --build-cache --no-build-cache "
                    "--configuration-cache --max-workers: --refresh-dependencies --status --stop" },
     { .names = "npm",
-        .kind = HOCKET__KNOWN,
         .single = true,
         .options = "-v --version -h --help !--prefix: !-C: -s --silent -q --quiet",
         .commands = npm_commands },
     { .names = "pnpm",
-        .kind = HOCKET__KNOWN,
         .single = true,
         .options = "-v --version -h --help !-C: !--dir: !--filter: -s --silent",
         .commands = pnpm_commands },
     { .names = "yarn",
-        .kind = HOCKET__KNOWN,
         .single = true,
         .options = "-v --version -h --help !--cwd: -s --silent",
         .commands = yarn_commands },
     { .names = "pip",
-        .kind = HOCKET__KNOWN,
         .options =
             "-qvVh --version --help --quiet --verbose --no-input --disable-pip-version-check",
         .commands = pip_commands },
     { .names = "pytest py.test",
-        .kind = HOCKET__KNOWN,
         .operands = HOCKET__INSIDE,
         .options = "-xvqslh -k: -m: -n: -r: --lf --ff --nf --sw --last-failed --failed-first "
                    "--new-first --stepwise --exitfirst --maxfail: --tb: --durations: "
@@ -758,20 +639,17 @@ const struct hocket__program_facts hocket__programs[] = {
                    "--show-capture: --full-trace --disable-warnings --dist# --deselect: --ignore: "
                    "--ignore-glob: --doctest-modules --timeout:" },
     { .names = "ruff",
-        .kind = HOCKET__KNOWN,
         .operands = HOCKET__INSIDE,
         .options = "-qvsneh --fix --no-fix --diff --check --select: --ignore: --extend-select: "
                    "--exclude: --line-length: --target-version# --output-format# --statistics "
                    "--show-files --show-settings --no-cache --exit-zero --preview --quiet "
                    "--verbose --silent --version --help --fixable: --isolated" },
     { .names = "black",
-        .kind = HOCKET__KNOWN,
         .operands = HOCKET__INSIDE,
         .options = "-lqvSC -t: -W: --check --diff --color --no-color --fast --safe --quiet "
                    "--verbose --line-length: --target-version: --include: --exclude: "
                    "--extend-exclude: --skip-string-normalization --preview --version --help" },
     { .names = "mypy",
-        .kind = HOCKET__KNOWN,
         .operands = HOCKET__INSIDE,
         .options = "-vhV -p: -m: --strict --ignore-missing-imports --no-error-summary --pretty "
                    "--show-error-codes --python-version: --platform: --follow-imports: "
@@ -780,14 +658,12 @@ const struct hocket__program_facts hocket__programs[] = {
                    "--cache-dir> --explicit-package-bases --namespace-packages --version --help "
                    "--show-column-numbers --no-color-output --strict-optional" },
     { .names = "flake8",
-        .kind = HOCKET__KNOWN,
         .operands = HOCKET__INSIDE,
         .options = "-qvh -j: --select: --ignore: --extend-ignore: --exclude: --extend-exclude: "
                    "--max-line-length: --max-complexity: --count --statistics --show-source "
                    "--exit-zero --format: --filename: --benchmark --color: --isolated --version "
                    "--help --disable-noqa --output-file> --tee --per-file-ignores: --doctests" },
     { .names = "eslint",
-        .kind = HOCKET__KNOWN,
         .operands = HOCKET__INSIDE,
         .options =
             "-hv -o> --fix --fix-dry-run --ext: --quiet --max-warnings: --cache "
@@ -796,7 +672,6 @@ const struct hocket__program_facts hocket__programs[] = {
             "--no-warn-ignored --fix-type: --rule: --env: --global: --stats --version --help "
             "--exit-on-fatal-error --no-ignore --ignore-pattern:" },
     { .names = "prettier",
-        .kind = HOCKET__KNOWN,
         .operands = HOCKET__INSIDE,
         .options = "-cwluh --check --write --list-different --ignore-unknown --no-config "
                    "--no-editorconfig --tab-width: --print-width: --single-quote --no-semi "
@@ -804,7 +679,6 @@ const struct hocket__program_facts hocket__programs[] = {
                    "--log-level# --cache --no-color --version --help --bracket-same-line "
                    "--jsx-single-quote --quote-props# --arrow-parens#" },
     { .names = "tsc",
-        .kind = HOCKET__KNOWN,
         .single = true,
         .operands = HOCKET__INSIDE,
         .options = "-p> --project> -b --build -w --watch --noEmit --outDir> --outFile> --strict "

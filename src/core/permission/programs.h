@@ -22,10 +22,10 @@
 #include <stdbool.h>
 
 enum hocket__program_kind {
+    HOCKET__KNOWN,         /* its options are those of the table: what a row is that does not say */
     HOCKET__RUNS_OPERANDS, /* its operands are a command, or it has a shell inside: asks */
     HOCKET__INTERPRETS,    /* its first operand is a script, its options may be */
     HOCKET__HARMLESS,      /* nothing in its manual starts a program or writes a file */
-    HOCKET__KNOWN,         /* its options are those of the table */
 };
 
 enum hocket__operands {
