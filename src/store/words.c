@@ -142,12 +142,9 @@ void hocket__store_write_why(struct hocket__buf *b, const struct hocket_error *w
 {
     hocket__jw_open(b, '[');
     hocket__jw_open(b, '{');
-    hocket__jw_key(b, "kind");
-    hocket__jw_cstring(b, "worker");
-    hocket__jw_key(b, "code");
-    hocket__jw_cstring(b, hocket_status_word(why->status));
-    hocket__jw_key(b, "why");
-    hocket__jw_cstring(b, why->message);
+    hocket__jw_key_cstring(b, "kind", "worker");
+    hocket__jw_key_cstring(b, "code", hocket_status_word(why->status));
+    hocket__jw_key_cstring(b, "why", why->message);
     hocket__jw_close(b, '}');
     hocket__jw_close(b, ']');
 }

@@ -210,3 +210,39 @@ void hocket__jw_raw(struct hocket__buf *b, struct hocket__str json)
         json = hocket__str(json.p + 1, json.n - 1);
     word(b, json.p, json.n);
 }
+
+void hocket__jw_key_open(struct hocket__buf *b, const char *name, char bracket)
+{
+    hocket__jw_key(b, name);
+    hocket__jw_open(b, bracket);
+}
+
+void hocket__jw_key_string(struct hocket__buf *b, const char *name, struct hocket__str s)
+{
+    hocket__jw_key(b, name);
+    hocket__jw_string(b, s);
+}
+
+void hocket__jw_key_cstring(struct hocket__buf *b, const char *name, const char *s)
+{
+    hocket__jw_key(b, name);
+    hocket__jw_cstring(b, s);
+}
+
+void hocket__jw_key_int(struct hocket__buf *b, const char *name, int64_t v)
+{
+    hocket__jw_key(b, name);
+    hocket__jw_int(b, v);
+}
+
+void hocket__jw_key_bool(struct hocket__buf *b, const char *name, bool v)
+{
+    hocket__jw_key(b, name);
+    hocket__jw_bool(b, v);
+}
+
+void hocket__jw_key_raw(struct hocket__buf *b, const char *name, struct hocket__str json)
+{
+    hocket__jw_key(b, name);
+    hocket__jw_raw(b, json);
+}

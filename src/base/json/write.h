@@ -2,8 +2,8 @@
  * caller's. The buffer's sticky status says at the end whether all went in.
  *
  *     hocket__jw_open(b, '{');
- *     hocket__jw_key(b, "id");   hocket__jw_int(b, 3);
- *     hocket__jw_key(b, "text"); hocket__jw_string(b, s);
+ *     hocket__jw_key_int(b, "id", 3);
+ *     hocket__jw_key_string(b, "text", s);
  *     hocket__jw_close(b, '}');
  *
  * A comma goes in front of a value or key when the buffer is not empty and the byte
@@ -29,3 +29,11 @@ void hocket__jw_null(struct hocket__buf *b);
 void hocket__jw_raw(struct hocket__buf *b, struct hocket__str json);
 /* The string's inside alone, escaped, without quotes or comma. */
 void hocket__jw_escape(struct hocket__buf *b, struct hocket__str s);
+
+/* A key and its value. */
+void hocket__jw_key_open(struct hocket__buf *b, const char *name, char bracket);
+void hocket__jw_key_string(struct hocket__buf *b, const char *name, struct hocket__str s);
+void hocket__jw_key_cstring(struct hocket__buf *b, const char *name, const char *s);
+void hocket__jw_key_int(struct hocket__buf *b, const char *name, int64_t v);
+void hocket__jw_key_bool(struct hocket__buf *b, const char *name, bool v);
+void hocket__jw_key_raw(struct hocket__buf *b, const char *name, struct hocket__str json);

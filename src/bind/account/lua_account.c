@@ -198,10 +198,8 @@ static void write_tree(struct hocket__buf *out, const struct view *v,
     hocket__buf_addc(out, '[');
     write_children(out, v, info->id, depth);
     hocket__buf_addc(out, ']');
-    if (info->merged > 0) {
-        hocket__jw_key(out, "merged");
-        hocket__jw_int(out, (int64_t) info->merged);
-    }
+    if (info->merged > 0)
+        hocket__jw_key_int(out, "merged", (int64_t) info->merged);
     write_text(out, HOCKET__STR(",\"op\":"), info->op);
     hocket__buf_lit(out, ",\"own\":");
     hocket__usage_sum_print(&info->own, out);

@@ -39,27 +39,20 @@ int hocket__board_status(const struct hocket__board *b, struct hocket__buf *out)
 
 static void add_member(struct hocket__buf *out, const char *name, struct hocket__str text)
 {
-    if (text.n > 0) {
-        hocket__jw_key(out, name);
-        hocket__jw_string(out, text);
-    }
+    if (text.n > 0)
+        hocket__jw_key_string(out, name, text);
 }
 
 /* The tasks that it belongs to, and who got it after whom it was planned for. */
 static void add_links(const struct hocket__task *task, struct hocket__buf *out)
 {
-    if (task->parent > 0) {
-        hocket__jw_key(out, "parent");
-        hocket__jw_int(out, task->parent);
-    }
-    if (task->unblocks > 0) {
-        hocket__jw_key(out, "unblocks");
-        hocket__jw_int(out, task->unblocks);
-    }
+    if (task->parent > 0)
+        hocket__jw_key_int(out, "parent", task->parent);
+    if (task->unblocks > 0)
+        hocket__jw_key_int(out, "unblocks", task->unblocks);
     if (task->reassigned_n == 0)
         return;
-    hocket__jw_key(out, "reassigned_to");
-    hocket__jw_open(out, '[');
+    hocket__jw_key_open(out, "reassigned_to", '[');
     for (size_t i = 0; i < task->reassigned_n; i++)
         hocket__jw_string(out, task->reassigned[i]);
     hocket__jw_close(out, ']');
@@ -69,14 +62,12 @@ static void print_task(
     const struct hocket__board *b, const struct hocket__task *task, struct hocket__buf *out)
 {
     hocket__jw_open(out, '{');
-    hocket__jw_key(out, "id");
-    hocket__jw_int(out, task->id);
+    hocket__jw_key_int(out, "id", task->id);
     add_member(out, "text", task->text);
     add_member(out, "active_form", task->active_form);
     add_member(out, "assigned_to", task->assigned_to);
     add_member(out, "status", hocket__cstr(hocket__task_word(task->status)));
-    hocket__jw_key(out, "finished");
-    hocket__jw_bool(out, task->status == HOCKET__TASK_DONE);
+    hocket__jw_key_bool(out, "finished", task->status == HOCKET__TASK_DONE);
     add_member(out, "completed_by", task->completed_by);
     add_member(out, "error", task->error);
     add_member(out, "result", task->result);

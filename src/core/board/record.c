@@ -13,32 +13,25 @@
 
 void hocket__board_write_number(const struct hocket__board *b, struct hocket__buf *out)
 {
-    if (b->emitter.number > 0) {
-        hocket__jw_key(out, "board");
-        hocket__jw_int(out, b->emitter.number);
-    }
+    if (b->emitter.number > 0)
+        hocket__jw_key_int(out, "board", b->emitter.number);
 }
 
 static void write_text(struct hocket__buf *out, const char *name, struct hocket__str text)
 {
-    if (text.n > 0) {
-        hocket__jw_key(out, name);
-        hocket__jw_string(out, text);
-    }
+    if (text.n > 0)
+        hocket__jw_key_string(out, name, text);
 }
 
 static void write_id(struct hocket__buf *out, const char *name, int64_t id)
 {
-    if (id > 0) {
-        hocket__jw_key(out, name);
-        hocket__jw_int(out, id);
-    }
+    if (id > 0)
+        hocket__jw_key_int(out, name, id);
 }
 
 static void write_task(struct hocket__buf *out, const struct hocket__task *task)
 {
-    hocket__jw_key(out, "id");
-    hocket__jw_int(out, task->id);
+    hocket__jw_key_int(out, "id", task->id);
     write_text(out, "text", task->text);
     write_text(out, "assigned_to", task->assigned_to);
 }
@@ -48,8 +41,7 @@ void hocket__board_write_tasks(const struct hocket__board *b, struct hocket__buf
 {
     hocket__jw_open(out, '{');
     hocket__board_write_number(b, out);
-    hocket__jw_key(out, "tasks");
-    hocket__jw_open(out, '[');
+    hocket__jw_key_open(out, "tasks", '[');
     for (size_t i = 0; i < count; i++) {
         hocket__jw_open(out, '{');
         write_task(out, &tasks[i]);
@@ -70,17 +62,14 @@ void hocket__board_write_update(const struct hocket__board *b, struct hocket__bu
     hocket__jw_open(out, '{');
     hocket__board_write_number(b, out);
     write_task(out, task);
-    hocket__jw_key(out, "finished");
-    hocket__jw_bool(out, u->status == HOCKET__TASK_DONE);
+    hocket__jw_key_bool(out, "finished", u->status == HOCKET__TASK_DONE);
     write_text(out, "status", hocket__cstr(hocket__task_word(u->status)));
     write_text(out, "completed_by", u->completed_by);
     write_text(out, "error", u->error);
     write_text(out, "result", u->result);
     write_text(out, "reassigned_to", u->reassigned_to);
-    if (u->corrected) {
-        hocket__jw_key(out, "corrected_from");
-        hocket__jw_int(out, u->corrected_from);
-    }
+    if (u->corrected)
+        hocket__jw_key_int(out, "corrected_from", u->corrected_from);
     hocket__jw_close(out, '}');
 }
 

@@ -17,8 +17,7 @@ static void write_description(
     struct hocket__buf text;
     hocket__buf_init(&text, d->a, 0);
     hocket__document_report(d, e, &text);
-    hocket__jw_key(out, "change_description");
-    hocket__jw_string(out, hocket__buf_str(&text));
+    hocket__jw_key_string(out, "change_description", hocket__buf_str(&text));
     if (text.status < 0 && out->status == 0)
         out->status = text.status;
     hocket__buf_deinit(&text);
@@ -26,16 +25,13 @@ static void write_description(
 
 void hocket__document_write_number(const struct hocket__document *d, struct hocket__buf *out)
 {
-    if (d->emitter.number > 0) {
-        hocket__jw_key(out, "document");
-        hocket__jw_int(out, d->emitter.number);
-    }
+    if (d->emitter.number > 0)
+        hocket__jw_key_int(out, "document", d->emitter.number);
 }
 
 static void write_replaced(const struct hocket__versions *list, struct hocket__buf *out)
 {
-    hocket__jw_key(out, "replaces");
-    hocket__jw_open(out, '[');
+    hocket__jw_key_open(out, "replaces", '[');
     for (size_t i = 0; i < list->n; i++)
         hocket__jw_int(out, list->v[i]);
     hocket__jw_close(out, ']');
@@ -45,8 +41,7 @@ static void write_replaced(const struct hocket__versions *list, struct hocket__b
 static void write_place(
     const struct hocket__document *d, const struct hocket__slot *slot, struct hocket__buf *out)
 {
-    hocket__jw_key(out, "place");
-    hocket__jw_open(out, '[');
+    hocket__jw_key_open(out, "place", '[');
     for (size_t i = 0; i < d->schema.count; i++)
         hocket__jw_int(out, slot->v[i]);
     hocket__jw_close(out, ']');
@@ -57,29 +52,21 @@ static void write_members(
 {
     bool merged = e->base_version >= 0;
     hocket__document_write_number(d, out);
-    hocket__jw_key(out, "version");
-    hocket__jw_int(out, e->born);
-    hocket__jw_key(out, "author");
-    hocket__jw_string(out, e->agent);
-    hocket__jw_key(out, "content");
-    hocket__jw_string(out, e->content);
+    hocket__jw_key_int(out, "version", e->born);
+    hocket__jw_key_string(out, "author", e->agent);
+    hocket__jw_key_string(out, "content", e->content);
     write_description(d, e, out);
-    hocket__jw_key(out, "change");
-    hocket__jw_cstring(out, merged ? "consolidate" : "append");
-    hocket__jw_key(out, "slot");
-    hocket__jw_open(out, '{');
+    hocket__jw_key_cstring(out, "change", merged ? "consolidate" : "append");
+    hocket__jw_key_open(out, "slot", '{');
     hocket__slots_write(&d->schema, &e->slot, out);
     hocket__jw_close(out, '}');
     if (d->places)
         write_place(d, &e->slot, out);
-    if (merged) {
-        hocket__jw_key(out, "base_version");
-        hocket__jw_int(out, e->base_version);
-    }
+    if (merged)
+        hocket__jw_key_int(out, "base_version", e->base_version);
     if (e->listed.v)
         write_replaced(&e->listed, out);
-    hocket__jw_key(out, "at");
-    hocket__jw_int(out, e->at_ms);
+    hocket__jw_key_int(out, "at", e->at_ms);
 }
 
 void hocket__document_write(
@@ -97,8 +84,7 @@ int hocket__document_record(
     if (!e)
         return HOCKET_ENOTFOUND;
     hocket__jw_open(out, '{');
-    hocket__jw_key(out, "type");
-    hocket__jw_cstring(out, "document_updated");
+    hocket__jw_key_cstring(out, "type", "document_updated");
     write_members(d, e, out);
     hocket__jw_close(out, '}');
     return out->status;

@@ -61,14 +61,10 @@ static int write_version(
     hocket__document_report(d, e, &text);
     hocket__isotime(e->at_ms, time);
     hocket__jw_open(out, '{');
-    hocket__jw_key(out, "version");
-    hocket__jw_int(out, e->born);
-    hocket__jw_key(out, "author");
-    hocket__jw_string(out, e->agent);
-    hocket__jw_key(out, "change_description");
-    hocket__jw_string(out, hocket__buf_str(&text));
-    hocket__jw_key(out, "time");
-    hocket__jw_cstring(out, time);
+    hocket__jw_key_int(out, "version", e->born);
+    hocket__jw_key_string(out, "author", e->agent);
+    hocket__jw_key_string(out, "change_description", hocket__buf_str(&text));
+    hocket__jw_key_cstring(out, "time", time);
     hocket__document_write_number(d, out);
     hocket__jw_close(out, '}');
     int status = text.status;
@@ -178,16 +174,11 @@ int hocket__document_render(const struct hocket__document *d, int64_t version,
 static void write_entry(const struct hocket__entry *e, struct hocket__buf *out)
 {
     hocket__jw_open(out, '{');
-    hocket__jw_key(out, "version");
-    hocket__jw_int(out, e->born);
-    hocket__jw_key(out, "agent");
-    hocket__jw_string(out, e->agent);
-    hocket__jw_key(out, "content");
-    hocket__jw_string(out, e->content);
-    hocket__jw_key(out, "merged");
-    hocket__jw_bool(out, e->base_version >= 0);
-    hocket__jw_key(out, "at");
-    hocket__jw_int(out, e->at_ms);
+    hocket__jw_key_int(out, "version", e->born);
+    hocket__jw_key_string(out, "agent", e->agent);
+    hocket__jw_key_string(out, "content", e->content);
+    hocket__jw_key_bool(out, "merged", e->base_version >= 0);
+    hocket__jw_key_int(out, "at", e->at_ms);
     hocket__jw_close(out, '}');
 }
 
@@ -198,14 +189,11 @@ static int write_head(
     hocket__buf_init(&heading, d->a, 0);
     hocket__slots_heading(&d->schema, &slot->key, &heading);
     hocket__jw_open(out, '{');
-    hocket__jw_key(out, "slot");
-    hocket__jw_open(out, '{');
+    hocket__jw_key_open(out, "slot", '{');
     hocket__slots_write(&d->schema, &slot->key, out);
     hocket__jw_close(out, '}');
-    hocket__jw_key(out, "heading");
-    hocket__jw_string(out, hocket__buf_str(&heading));
-    hocket__jw_key(out, "entries");
-    hocket__jw_open(out, '[');
+    hocket__jw_key_string(out, "heading", hocket__buf_str(&heading));
+    hocket__jw_key_open(out, "entries", '[');
     int status = heading.status;
     hocket__buf_deinit(&heading);
     return status < 0 ? status : out->status;

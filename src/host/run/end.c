@@ -34,18 +34,12 @@
 static void write_result(const struct hocket__run *r, struct hocket__buf *b)
 {
     hocket__jw_open(b, '{');
-    hocket__jw_key(b, "run");
-    hocket__jw_cstring(b, r->name);
-    hocket__jw_key(b, "ok");
-    hocket__jw_bool(b, r->status == 0);
-    hocket__jw_key(b, "text");
-    hocket__jw_cstring(b, "");
-    hocket__jw_key(b, "error");
-    hocket__jw_open(b, '{');
-    hocket__jw_key(b, "code");
-    hocket__jw_cstring(b, hocket_status_word(r->status));
-    hocket__jw_key(b, "message");
-    hocket__jw_cstring(b, r->err.message);
+    hocket__jw_key_cstring(b, "run", r->name);
+    hocket__jw_key_bool(b, "ok", r->status == 0);
+    hocket__jw_key_cstring(b, "text", "");
+    hocket__jw_key_open(b, "error", '{');
+    hocket__jw_key_cstring(b, "code", hocket_status_word(r->status));
+    hocket__jw_key_cstring(b, "message", r->err.message);
     hocket__jw_close(b, '}');
     hocket__jw_close(b, '}');
 }

@@ -130,8 +130,7 @@ static void member(struct hocket__buf *b, const char *name, const char *text)
 {
     if (!*text)
         return;
-    hocket__jw_key(b, name);
-    hocket__jw_string(b, hocket__cstr(text));
+    hocket__jw_key_string(b, name, hocket__cstr(text));
 }
 
 static void write_delta(
@@ -139,15 +138,13 @@ static void write_delta(
 {
     hocket__buf_reset(b);
     hocket__jw_open(b, '{');
-    hocket__jw_key(b, "seq");
-    hocket__jw_raw(b, HOCKET__STR("0"));
+    hocket__jw_key_raw(b, "seq", HOCKET__STR("0"));
     member(b, "run", run);
     member(b, "op", op);
     member(b, "agent", e->agent);
     member(b, "type", e->type);
     member(b, "kind", e->kind);
-    hocket__jw_key(b, "text");
-    hocket__jw_string(b, hocket__str(e->text, e->text_len));
+    hocket__jw_key_string(b, "text", hocket__str(e->text, e->text_len));
     hocket__jw_close(b, '}');
 }
 

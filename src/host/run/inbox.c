@@ -461,14 +461,10 @@ bool hocket__suspended_event(struct hocket__run *r, struct hocket_event *e)
     hocket__run_phase_on(&s->phase, HOCKET__RUN_TELL);
     hocket__buf_reset(b);
     hocket__jw_open(b, '{');
-    hocket__jw_key(b, "seq");
-    hocket__jw_int(b, 0);
-    hocket__jw_key(b, "run");
-    hocket__jw_cstring(b, r->name);
-    hocket__jw_key(b, "type");
-    hocket__jw_cstring(b, "run_asleep");
-    hocket__jw_key(b, "waiting_for");
-    hocket__jw_raw(b, hocket__buf_str(&s->waits_for));
+    hocket__jw_key_int(b, "seq", 0);
+    hocket__jw_key_cstring(b, "run", r->name);
+    hocket__jw_key_cstring(b, "type", "run_asleep");
+    hocket__jw_key_raw(b, "waiting_for", hocket__buf_str(&s->waits_for));
     hocket__jw_close(b, '}');
     *e = (struct hocket_event){ .type = "run_asleep", .run = r->id };
     e->json = b->status < 0 ? "{}" : b->data;
@@ -529,17 +525,14 @@ static void write_message(
 {
     bool is_signal = strcmp(wish, "signal") == 0, is_answer = strcmp(wish, "answer") == 0;
     hocket__jw_open(b, '{');
-    hocket__jw_key(b, "wish");
-    hocket__jw_cstring(b, wish);
-    hocket__jw_key(b, is_signal ? "name" : is_answer ? "question" : "to");
-    hocket__jw_cstring(b, a);
+    hocket__jw_key_cstring(b, "wish", wish);
+    hocket__jw_key_cstring(b, is_signal ? "name" : is_answer ? "question" : "to", a);
     hocket__jw_key(b, is_signal ? "value" : "text");
     if (is_signal)
         hocket__jw_raw(b, text);
     else
         hocket__jw_string(b, text);
-    hocket__jw_key(b, "from");
-    hocket__jw_cstring(b, "host");
+    hocket__jw_key_cstring(b, "from", "host");
     hocket__jw_close(b, '}');
 }
 

@@ -196,16 +196,11 @@ static int decide_consent(struct hocket__resuming *g, struct hocket_error *err)
 static void write_args(const struct hocket__resuming *g, struct hocket__buf *b)
 {
     hocket__jw_open(b, '{');
-    hocket__jw_key(b, "target");
-    hocket__jw_string(b, hocket__buf_str(&g->target));
-    if (g->has_input) {
-        hocket__jw_key(b, "input");
-        hocket__jw_string(b, hocket__buf_str(&g->input));
-    }
-    hocket__jw_key(b, "options");
-    hocket__jw_raw(b, hocket__buf_str(&g->own));
-    hocket__jw_key(b, "instead");
-    hocket__jw_raw(b, hocket__buf_str(&g->options));
+    hocket__jw_key_string(b, "target", hocket__buf_str(&g->target));
+    if (g->has_input)
+        hocket__jw_key_string(b, "input", hocket__buf_str(&g->input));
+    hocket__jw_key_raw(b, "options", hocket__buf_str(&g->own));
+    hocket__jw_key_raw(b, "instead", hocket__buf_str(&g->options));
     hocket__jw_close(b, '}');
 }
 

@@ -66,14 +66,10 @@ static struct hocket__str inside(struct hocket__str object)
 /* The other members of the spec. */
 static void write_extras(struct hocket__buf *b, const struct hocket_run_spec *spec)
 {
-    if (spec->priority) {
-        hocket__jw_key(b, "priority");
-        hocket__jw_int(b, spec->priority);
-    }
-    if (spec->deltas) {
-        hocket__jw_key(b, "deltas");
-        hocket__jw_bool(b, true);
-    }
+    if (spec->priority)
+        hocket__jw_key_int(b, "priority", spec->priority);
+    if (spec->deltas)
+        hocket__jw_key_bool(b, "deltas", true);
 }
 
 /* The run's options, with the other members of the spec, and its working directory. */
@@ -86,14 +82,10 @@ static void write_options(
     hocket__jw_open(b, '{');
     if (rest.n > 0)
         hocket__buf_addstr(b, rest);
-    if (!hocket__json_find(options, "edition", NULL)) {
-        hocket__jw_key(b, "edition");
-        hocket__jw_int(b, HOCKET__EDITION);
-    }
-    if (uv_cwd(cwd, &n) == 0) {
-        hocket__jw_key(b, "cwd");
-        hocket__jw_string(b, hocket__str(cwd, n));
-    }
+    if (!hocket__json_find(options, "edition", NULL))
+        hocket__jw_key_int(b, "edition", HOCKET__EDITION);
+    if (uv_cwd(cwd, &n) == 0)
+        hocket__jw_key_string(b, "cwd", hocket__str(cwd, n));
     write_extras(b, spec);
     hocket__jw_close(b, '}');
 }
@@ -341,14 +333,10 @@ static void write_args(
     struct hocket__buf *b, const struct hocket_run_spec *spec, struct hocket__str options)
 {
     hocket__jw_open(b, '{');
-    hocket__jw_key(b, "target");
-    hocket__jw_cstring(b, spec->target);
-    if (spec->input) {
-        hocket__jw_key(b, "input");
-        hocket__jw_string(b, input_of(spec));
-    }
-    hocket__jw_key(b, "options");
-    hocket__jw_raw(b, options);
+    hocket__jw_key_cstring(b, "target", spec->target);
+    if (spec->input)
+        hocket__jw_key_string(b, "input", input_of(spec));
+    hocket__jw_key_raw(b, "options", options);
     write_extras(b, spec);
     hocket__jw_close(b, '}');
 }

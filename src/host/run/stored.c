@@ -486,10 +486,8 @@ int hocket__run_keep(struct hocket_host *h, uint64_t id, struct hocket__kept *k)
 static void write_error(struct hocket__buf *out, const struct hocket_error *err)
 {
     hocket__jw_open(out, '{');
-    hocket__jw_key(out, "code");
-    hocket__jw_cstring(out, hocket_status_word(err->status));
-    hocket__jw_key(out, "message");
-    hocket__jw_cstring(out, err->message);
+    hocket__jw_key_cstring(out, "code", hocket_status_word(err->status));
+    hocket__jw_key_cstring(out, "message", err->message);
     hocket__jw_close(out, '}');
 }
 

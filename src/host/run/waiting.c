@@ -45,18 +45,14 @@ static void write_member(struct hocket__buf *b, const char *kind, struct hocket_
 {
     struct hocket__str value;
     hocket__jw_open(b, '{');
-    hocket__jw_key(b, "kind");
-    hocket__jw_cstring(b, kind);
+    hocket__jw_key_cstring(b, "kind", kind);
     if (hocket__str_is(hocket__cstr(kind), "question") && hocket__json_find(event, "kind", &value)
-        && hocket__str_is(value, "\"approval\"")) {
-        hocket__jw_key(b, "plan");
-        hocket__jw_bool(b, true);
-    }
+        && hocket__str_is(value, "\"approval\""))
+        hocket__jw_key_bool(b, "plan", true);
     for (size_t i = 0; i < COUNT(shown); i++) {
         if (!hocket__json_find(event, shown[i], &value))
             continue;
-        hocket__jw_key(b, shown[i]);
-        hocket__jw_raw(b, value);
+        hocket__jw_key_raw(b, shown[i], value);
     }
     hocket__jw_close(b, '}');
 }
@@ -129,10 +125,8 @@ static void write_waiting(const struct hocket__stored *s, struct hocket__buf *ou
             out, hocket__buf_str(&hocket__container_of(l, struct hocket__open, link)->json));
     if (due) {
         hocket__jw_open(out, '{');
-        hocket__jw_key(out, "kind");
-        hocket__jw_cstring(out, "time");
-        hocket__jw_key(out, "until_ms");
-        hocket__jw_int(out, due);
+        hocket__jw_key_cstring(out, "kind", "time");
+        hocket__jw_key_int(out, "until_ms", due);
         hocket__jw_close(out, '}');
     }
     hocket__jw_close(out, ']');
@@ -244,8 +238,7 @@ static void change_model(struct hocket__stored *s, struct hocket__str model)
     struct hocket_error err;
     hocket__buf_init(&change, &s->run->host->alloc, 0);
     hocket__jw_open(&change, '{');
-    hocket__jw_key(&change, "model");
-    hocket__jw_string(&change, model);
+    hocket__jw_key_string(&change, "model", model);
     hocket__jw_close(&change, '}');
     if (change.status == 0
         && hocket__run_say(s->run, "change", change.data, HOCKET__STR(""), &err) < 0)

@@ -60,12 +60,6 @@ static void put(struct hocket__cassette *c, const struct hocket__buf *line)
         c->write(c->ud, hocket__buf_str(b), &c->status);
 }
 
-static void add_int(struct hocket__buf *b, const char *name, int64_t v)
-{
-    hocket__jw_key(b, name);
-    hocket__jw_int(b, v);
-}
-
 /* Written when the request starts, its answer when that ends: several may be under way at once, and
  * the number says which belong together. */
 static void put_request(const struct recording *r, const struct hocket__http_spec *spec)
@@ -74,8 +68,8 @@ static void put_request(const struct recording *r, const struct hocket__http_spe
     struct hocket__buf *b = &c->scratch;
     hocket__buf_reset(b);
     hocket__jw_open(b, '{');
-    add_int(b, "request", (int64_t) r->number);
-    add_int(b, "at", (int64_t) since(c->began));
+    hocket__jw_key_int(b, "request", (int64_t) r->number);
+    hocket__jw_key_int(b, "at", (int64_t) since(c->began));
     hocket__jw_key(b, "url");
     size_t url = b->len;
     hocket__jw_string(b, hocket__cstr(spec->url));
@@ -104,8 +98,7 @@ static void cassette_bytes(struct hocket__buf *out, struct hocket__str bytes)
 static void add_pieces(const struct recording *r, struct hocket__buf *b)
 {
     size_t from = 0;
-    hocket__jw_key(b, "body");
-    hocket__jw_open(b, '[');
+    hocket__jw_key_open(b, "body", '[');
     for (size_t i = 0; i < r->n; i++) {
         const char *p = r->body.data + from;
         size_t n = r->pieces[i].end - from;
@@ -128,16 +121,11 @@ static void add_error(
     char message[sizeof(err->message)];
     memcpy(message, err->message, sizeof(message));
     hocket__secrets_mask(&c->secrets, message, strlen(message));
-    hocket__jw_key(b, "error");
-    hocket__jw_open(b, '{');
-    hocket__jw_key(b, "code");
-    hocket__jw_cstring(b, hocket_status_word(err->status));
-    hocket__jw_key(b, "message");
-    hocket__jw_cstring(b, message);
-    hocket__jw_key(b, "retryable");
-    hocket__jw_bool(b, err->retryable);
-    hocket__jw_key(b, "http_status");
-    hocket__jw_int(b, err->http_status);
+    hocket__jw_key_open(b, "error", '{');
+    hocket__jw_key_cstring(b, "code", hocket_status_word(err->status));
+    hocket__jw_key_cstring(b, "message", message);
+    hocket__jw_key_bool(b, "retryable", err->retryable);
+    hocket__jw_key_int(b, "http_status", err->http_status);
     hocket__jw_close(b, '}');
 }
 
@@ -154,19 +142,18 @@ static void put_end(struct recording *r, const char *word, const struct hocket_e
     hocket__secrets_mask(&c->secrets, r->body.data, r->body.len);
     hocket__buf_reset(b);
     hocket__jw_open(b, '{');
-    add_int(b, word, (int64_t) r->number);
-    add_int(b, "at", (int64_t) since(c->began));
+    hocket__jw_key_int(b, word, (int64_t) r->number);
+    hocket__jw_key_int(b, "at", (int64_t) since(c->began));
     if (c->rounds)
-        add_int(b, "round", (int64_t) *c->rounds);
+        hocket__jw_key_int(b, "round", (int64_t) *c->rounds);
     if (t) {
-        add_int(b, "connect_us", (int64_t) t->connect_us);
-        add_int(b, "first_us", (int64_t) t->first_byte_us);
-        add_int(b, "total_us", (int64_t) t->total_us);
+        hocket__jw_key_int(b, "connect_us", (int64_t) t->connect_us);
+        hocket__jw_key_int(b, "first_us", (int64_t) t->first_byte_us);
+        hocket__jw_key_int(b, "total_us", (int64_t) t->total_us);
     }
-    add_int(b, "status", r->status);
+    hocket__jw_key_int(b, "status", r->status);
     size_t from = b->len;
-    hocket__jw_key(b, "headers");
-    hocket__jw_open(b, '[');
+    hocket__jw_key_open(b, "headers", '[');
     hocket__buf_addstr(b, hocket__buf_str(&r->headers));
     hocket__jw_close(b, ']');
     if (b->status == 0)
@@ -374,12 +361,9 @@ static void write_head(struct hocket__cassette *c, int64_t wall_ms)
     struct hocket__buf *b = &c->scratch;
     hocket__buf_reset(b);
     hocket__jw_open(b, '{');
-    hocket__jw_key(b, "cassette");
-    hocket__jw_int(b, 1);
-    hocket__jw_key(b, "made_by");
-    hocket__jw_cstring(b, "hocket " HOCKET_VERSION);
-    hocket__jw_key(b, "time");
-    hocket__jw_int(b, wall_ms / 1000);
+    hocket__jw_key_int(b, "cassette", 1);
+    hocket__jw_key_cstring(b, "made_by", "hocket " HOCKET_VERSION);
+    hocket__jw_key_int(b, "time", wall_ms / 1000);
     hocket__buf_addf(b, ",\"seed\":\"%016llx%016llx\"", (unsigned long long) c->seed[0],
         (unsigned long long) c->seed[1]);
     hocket__jw_close(b, '}');
@@ -476,10 +460,8 @@ int hocket__cassette_identity(
     const struct hocket__http_label *label = &spec->label;
     size_t from = out->len, n = strlen(spec->url);
     size_t base = label->base < n ? label->base : n;
-    hocket__jw_key(out, "to");
-    hocket__jw_string(out, label->to);
-    hocket__jw_key(out, "method");
-    hocket__jw_cstring(out, spec->method);
+    hocket__jw_key_string(out, "to", label->to);
+    hocket__jw_key_cstring(out, "method", spec->method);
     hocket__jw_key(out, "path");
     size_t path = out->len;
     hocket__jw_string(out, hocket__str(spec->url + base, n - base));
@@ -555,10 +537,8 @@ void hocket__cassette_note_fact(
         return;
     hocket__buf_reset(b);
     hocket__jw_open(b, '{');
-    hocket__jw_key(b, "fact");
-    hocket__jw_string(b, name);
-    hocket__jw_key(b, "value");
-    hocket__jw_raw(b, json);
+    hocket__jw_key_string(b, "fact", name);
+    hocket__jw_key_raw(b, "value", json);
     hocket__jw_close(b, '}');
     if (b->status == 0)
         hocket__secrets_mask(&c->secrets, b->data, b->len);

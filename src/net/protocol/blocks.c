@@ -167,7 +167,7 @@ static void open_text(struct hocket__buf *b, bool typed)
 {
     hocket__jw_open(b, '{');
     if (typed)
-        hocket__member_string(b, "type", "text");
+        hocket__jw_key_cstring(b, "type", "text");
     hocket__jw_key(b, "text");
 }
 
@@ -338,12 +338,6 @@ void hocket__member_close(struct hocket__buf *b, size_t before, const char *tail
         hocket__buf_cut(b, before);
     else
         hocket__buf_adds(b, tail);
-}
-
-void hocket__member_string(struct hocket__buf *b, const char *key, const char *value)
-{
-    hocket__jw_key(b, key);
-    hocket__jw_cstring(b, value);
 }
 
 void hocket__member_piece(struct hocket__buf *b, const char *key, const struct hocket__piece *value)

@@ -90,7 +90,6 @@ bool hocket__base_has_version(const char *base);
  * empty one is taken out again. */
 void hocket__member_close(struct hocket__buf *b, size_t before, const char *tail);
 /* A key and its value: a literal, a string as it stood, the inside of one. */
-void hocket__member_string(struct hocket__buf *b, const char *key, const char *value);
 void hocket__member_piece(
     struct hocket__buf *b, const char *key, const struct hocket__piece *value);
 void hocket__member_raw(struct hocket__buf *b, const char *key, struct hocket__str inside);

@@ -104,8 +104,7 @@ static int read_frame(
     struct hocket__str data = m->data;
     if (m->failed && data.n == 0) { /* what failed has words, or its name at least */
         hocket__jw_open(b, '{');
-        hocket__jw_key(b, "message");
-        hocket__jw_string(b, m->said.n > 0 ? m->said : m->type);
+        hocket__jw_key_string(b, "message", m->said.n > 0 ? m->said : m->type);
         hocket__jw_close(b, '}');
         data = hocket__buf_str(b);
     } else if (hocket__utf8_valid(data.p, data.n) < data.n) {

@@ -336,10 +336,8 @@ static int put_description(
     hocket__piece_add(description, &text);
     while (text.len == 0 && note.n > 0 && note.p[0] == '\n')
         note = hocket__str(note.p + 1, note.n - 1);
-    if (hocket__buf_addstr(&text, note) == 0 && text.len > 0) {
-        hocket__jw_key(out, "description");
-        hocket__jw_string(out, hocket__buf_str(&text));
-    }
+    if (hocket__buf_addstr(&text, note) == 0 && text.len > 0)
+        hocket__jw_key_string(out, "description", hocket__buf_str(&text));
     int status = text.status;
     hocket__buf_deinit(&text);
     return status;
@@ -358,10 +356,8 @@ static bool put_tool(unsigned rules, const struct hocket__tool_spec *tool, struc
     int status = put_description(out, &tool->description, hocket__buf_str(&note));
     hocket__jw_key(out, "parameters");
     hocket__buf_addstr(out, f.changed ? hocket__buf_str(&schema) : tool->parameters);
-    if (tool->has_strict) {
-        hocket__jw_key(out, "strict");
-        hocket__jw_bool(out, tool->strict);
-    }
+    if (tool->has_strict)
+        hocket__jw_key_bool(out, "strict", tool->strict);
     hocket__jw_close(out, '}');
     if (out->status == 0)
         out->status = status < 0 ? status : schema.status < 0 ? schema.status : note.status;

@@ -141,12 +141,6 @@ int hocket__history_add(
     return status;
 }
 
-static void member(struct hocket__buf *b, const char *key, struct hocket__str value)
-{
-    hocket__jw_key(b, key);
-    hocket__jw_string(b, value);
-}
-
 /* `put` writes the text as JSON has it. */
 static int add_text(struct hocket__history *h, const char *role, struct hocket__str text,
     void (*put)(struct hocket__buf *b, struct hocket__str text))
@@ -156,7 +150,7 @@ static int add_text(struct hocket__history *h, const char *role, struct hocket__
     if (strcmp(role, "system") != 0 && strcmp(role, "user") != 0 && strcmp(role, "assistant") != 0)
         return HOCKET_EINVAL;
     hocket__jw_open(b, '{');
-    member(b, "role", hocket__cstr(role));
+    hocket__jw_key_string(b, "role", hocket__cstr(role));
     hocket__jw_key(b, "text");
     put(b, text);
     hocket__jw_close(b, '}');
@@ -223,10 +217,8 @@ int hocket__history_add_result(struct hocket__history *h, struct hocket__str id,
     if (name.n > 0)
         name_at = place(b, "name", name);
     text_at = place(b, "text", text);
-    if (is_error) {
-        hocket__jw_key(b, "error");
-        hocket__jw_bool(b, true);
-    }
+    if (is_error)
+        hocket__jw_key_bool(b, "error", true);
     hocket__jw_close(b, '}');
     hocket__buf_addc(b, '\n');
     put_labels(h);

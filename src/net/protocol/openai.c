@@ -23,8 +23,7 @@ static void put_choice(const char *choice, bool nested, struct hocket__buf *b)
     }
     hocket__buf_adds(b, "{\"type\":\"function\"");
     hocket__buf_adds(b, nested ? ",\"function\":{" : "");
-    hocket__jw_key(b, "name");
-    hocket__jw_cstring(b, choice);
+    hocket__jw_key_cstring(b, "name", choice);
     hocket__buf_adds(b, nested ? "}}" : "}");
 }
 

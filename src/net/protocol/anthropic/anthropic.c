@@ -177,11 +177,9 @@ static void next_block(struct hocket__reader *r)
 static void put_call(struct hocket__buf *b, const struct hocket__call *c)
 {
     hocket__jw_open(b, '{');
-    hocket__member_string(b, "type", "tool_use");
-    hocket__jw_key(b, "id");
-    hocket__jw_string(b, hocket__buf_str(&c->id));
-    hocket__jw_key(b, "name");
-    hocket__jw_string(b, hocket__buf_str(&c->name));
+    hocket__jw_key_cstring(b, "type", "tool_use");
+    hocket__jw_key_string(b, "id", hocket__buf_str(&c->id));
+    hocket__jw_key_string(b, "name", hocket__buf_str(&c->name));
     hocket__jw_key(b, "input");
     hocket__object_add(b, hocket__buf_str(&c->arguments));
     hocket__jw_close(b, '}');

@@ -14,15 +14,14 @@ static bool put_data(struct hocket__buf *b, const struct hocket__neutral_part *p
     if (part->kind == HOCKET__PART_AUDIO)
         return false;
     hocket__jw_open(b, '{');
-    hocket__member_string(b, "type", part->kind == HOCKET__PART_IMAGE ? "image" : "document");
-    hocket__jw_key(b, "source");
-    hocket__jw_open(b, '{');
+    hocket__jw_key_cstring(b, "type", part->kind == HOCKET__PART_IMAGE ? "image" : "document");
+    hocket__jw_key_open(b, "source", '{');
     if (image->data.n > 0) {
-        hocket__member_string(b, "type", "base64");
+        hocket__jw_key_cstring(b, "type", "base64");
         hocket__member_raw(b, "media_type", image->mime);
         hocket__member_raw(b, "data", image->data);
     } else {
-        hocket__member_string(b, "type", "url");
+        hocket__jw_key_cstring(b, "type", "url");
         hocket__member_raw(b, "url", image->url);
     }
     hocket__buf_adds(b, "}}");
@@ -35,7 +34,7 @@ static void put_system(struct hocket__buf *b, const struct hocket__piece *text)
     if (hocket__piece_blank(text))
         return;
     hocket__jw_open(b, '{');
-    hocket__member_string(b, "type", "text");
+    hocket__jw_key_cstring(b, "type", "text");
     hocket__jw_key(b, "text");
     hocket__buf_adds(b, "\"<system>");
     hocket__buf_addstr(b, text->inside);
@@ -58,14 +57,12 @@ static void put_result(
     struct hocket__buf *b, const struct hocket__neutral *m, const struct hocket__proto_traits *t)
 {
     hocket__jw_open(b, '{');
-    hocket__member_string(b, "type", "tool_result");
+    hocket__jw_key_cstring(b, "type", "tool_result");
     put_id(b, "tool_use_id", &m->id, t);
     if (!hocket__piece_blank(&m->text))
         hocket__member_piece(b, "content", &m->text);
-    if (m->error) {
-        hocket__jw_key(b, "is_error");
-        hocket__jw_bool(b, true);
-    }
+    if (m->error)
+        hocket__jw_key_bool(b, "is_error", true);
     hocket__jw_close(b, '}');
 }
 
@@ -77,7 +74,7 @@ static void put_calls(
     hocket__neutral_walk(&j, calls);
     while (hocket__neutral_call(&j, &call)) {
         hocket__jw_open(b, '{');
-        hocket__member_string(b, "type", "tool_use");
+        hocket__jw_key_cstring(b, "type", "tool_use");
         put_id(b, "id", &call.id, t);
         hocket__member_piece(b, "name", &call.name);
         hocket__jw_key(b, "input");

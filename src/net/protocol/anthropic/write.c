@@ -51,9 +51,8 @@ static void put_thinking(request q, enum thinking thinking, struct hocket__buf *
         return;
     if (thinking == THINKING_BUDGET) {
         hocket__jw_open(b, '{');
-        hocket__member_string(b, "type", "enabled");
-        hocket__jw_key(b, "budget_tokens");
-        hocket__jw_int(b, hocket__claude_budget(q));
+        hocket__jw_key_cstring(b, "type", "enabled");
+        hocket__jw_key_int(b, "budget_tokens", hocket__claude_budget(q));
         hocket__jw_close(b, '}');
     } else {
         hocket__buf_adds(
@@ -107,9 +106,8 @@ static bool put_format(request q, struct hocket__buf *b)
     size_t from = b->len;
     if (q->schema.n == 0 || hocket__schema_only_in_prompt(q) || !knows_schemas(q->model))
         return false;
-    hocket__jw_key(b, "format");
-    hocket__jw_open(b, '{');
-    hocket__member_string(b, "type", "json_schema");
+    hocket__jw_key_open(b, "format", '{');
+    hocket__jw_key_cstring(b, "type", "json_schema");
     hocket__jw_key(b, "schema");
     bool fits = hocket__claude_schema(q->schema, b);
     if (fits)
@@ -127,7 +125,7 @@ static bool put_output(request q, enum thinking thinking, struct hocket__buf *b)
         return true;
     hocket__jw_open(b, '{');
     if (thinking == THINKING_EFFORT)
-        hocket__member_string(b, "effort", hocket__claude_effort(q));
+        hocket__jw_key_cstring(b, "effort", hocket__claude_effort(q));
     bool formatted = put_format(q, b);
     hocket__member_close(b, before, "}");
     return formatted;
@@ -168,10 +166,8 @@ static void put_tool(struct hocket__buf *b, const struct hocket__tool_spec *tool
         hocket__member_piece(b, "description", &tool->description);
     hocket__jw_key(b, "input_schema");
     hocket__tool_parameters(b, tool);
-    if (strict) {
-        hocket__jw_key(b, "strict");
-        hocket__jw_bool(b, true);
-    }
+    if (strict)
+        hocket__jw_key_bool(b, "strict", true);
     hocket__jw_close(b, '}');
 }
 
@@ -183,17 +179,15 @@ static void put_choice(request q, struct hocket__buf *b)
     bool named =
         c && strcmp(c, "auto") != 0 && strcmp(c, "none") != 0 && strcmp(c, "required") != 0;
     hocket__jw_open(b, '{');
-    hocket__member_string(b, "type",
+    hocket__jw_key_cstring(b, "type",
         !c                           ? "auto"
         : named                      ? "tool"
         : strcmp(c, "required") == 0 ? "any"
                                      : c);
     if (named)
-        hocket__member_string(b, "name", c);
-    if (q->no_parallel_calls && (!c || strcmp(c, "none") != 0)) {
-        hocket__jw_key(b, "disable_parallel_tool_use");
-        hocket__jw_bool(b, true);
-    }
+        hocket__jw_key_cstring(b, "name", c);
+    if (q->no_parallel_calls && (!c || strcmp(c, "none") != 0))
+        hocket__jw_key_bool(b, "disable_parallel_tool_use", true);
     hocket__jw_close(b, '}');
 }
 
@@ -251,7 +245,7 @@ int hocket__anthropic_write(request q, struct hocket__buf *b, struct hocket_erro
     size_t from = b->len;
     hocket__jw_open(b, '{');
     if (hocket__proto_traits_of(q)->vertex)
-        hocket__member_string(b, "anthropic_version", "vertex-2023-10-16");
+        hocket__jw_key_cstring(b, "anthropic_version", "vertex-2023-10-16");
     else if (hocket__proto_key(q, b, "model"))
         hocket__jw_cstring(b, q->model);
     put_max_tokens(q, thinking, b);

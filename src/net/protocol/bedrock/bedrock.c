@@ -51,13 +51,11 @@ static bool put_data(struct hocket__buf *b, const struct hocket__neutral_part *p
         return false;
     bool is_image = part->kind == HOCKET__PART_IMAGE;
     hocket__jw_open(b, '{');
-    hocket__jw_key(b, is_image ? "image" : "document");
-    hocket__jw_open(b, '{');
+    hocket__jw_key_open(b, is_image ? "image" : "document", '{');
     hocket__member_raw(b, "format", format_of(image->mime));
     if (!is_image)
         put_name(b, &part->name);
-    hocket__jw_key(b, "source");
-    hocket__jw_open(b, '{');
+    hocket__jw_key_open(b, "source", '{');
     hocket__member_raw(b, "bytes", image->data);
     hocket__buf_adds(b, "}}}");
     return true;
@@ -75,12 +73,11 @@ static void put_result(struct hocket__buf *b, const struct hocket__neutral *m)
     hocket__buf_adds(b, hocket__buf_ends(b, "[") ? "" : ",");
     hocket__buf_adds(b, "{\"toolResult\":{");
     put_id(b, &m->id);
-    hocket__jw_key(b, "content");
-    hocket__jw_open(b, '[');
+    hocket__jw_key_open(b, "content", '[');
     hocket__text_block(b, hocket__piece_blank(&m->text) ? &nothing : &m->text, false);
     hocket__jw_close(b, ']');
     if (m->error)
-        hocket__member_string(b, "status", "error");
+        hocket__jw_key_cstring(b, "status", "error");
     hocket__buf_adds(b, "}}");
 }
 
@@ -154,8 +151,8 @@ static void put_config(request q, struct hocket__buf *b)
     bool thinking = thinks(q); /* beside it these are refused */
     if (q->max_tokens > 0) {
         bool budgeted = thinking && hocket__claude_only_budgets(q->model);
-        hocket__jw_key(b, "maxTokens");
-        hocket__jw_int(b, budgeted ? hocket__claude_max_tokens(q, q->max_tokens) : q->max_tokens);
+        hocket__jw_key_int(
+            b, "maxTokens", budgeted ? hocket__claude_max_tokens(q, q->max_tokens) : q->max_tokens);
     }
     if (hocket__proto_is_set(q->temperature) && !thinking) {
         hocket__jw_key(b, "temperature");
@@ -183,7 +180,7 @@ static void put_thinking(request q, struct hocket__buf *b)
         return;
     }
     hocket__buf_adds(b, "{\"thinking\":{\"type\":\"adaptive\"},\"output_config\":{");
-    hocket__member_string(b, "effort", hocket__claude_effort(q));
+    hocket__jw_key_cstring(b, "effort", hocket__claude_effort(q));
     hocket__buf_adds(b, "}}");
 }
 
@@ -226,8 +223,7 @@ static void put_system(request q, bool in_words, struct hocket__buf *b)
 static void put_tool(struct hocket__buf *b, const struct hocket__tool_spec *tool)
 {
     hocket__jw_open(b, '{');
-    hocket__jw_key(b, "toolSpec");
-    hocket__jw_open(b, '{');
+    hocket__jw_key_open(b, "toolSpec", '{');
     hocket__member_piece(b, "name", &tool->name);
     if (!hocket__piece_blank(&tool->description))
         hocket__member_piece(b, "description", &tool->description);
@@ -247,7 +243,7 @@ static void put_choice(request q, struct hocket__buf *b)
         return;
     }
     hocket__buf_adds(b, "{\"tool\":{");
-    hocket__member_string(b, "name", c);
+    hocket__jw_key_cstring(b, "name", c);
     hocket__buf_adds(b, "}}");
 }
 

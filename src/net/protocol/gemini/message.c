@@ -24,8 +24,7 @@ static void put_text(struct hocket__buf *b, const struct hocket__piece *text)
 static void put_image(struct hocket__buf *b, const struct hocket__image *image)
 {
     hocket__jw_open(b, '{');
-    hocket__jw_key(b, image->data.n > 0 ? "inlineData" : "fileData");
-    hocket__jw_open(b, '{');
+    hocket__jw_key_open(b, image->data.n > 0 ? "inlineData" : "fileData", '{');
     if (image->data.n > 0) {
         hocket__member_raw(b, "mimeType", image->mime);
         hocket__member_raw(b, "data", image->data);
@@ -82,13 +81,11 @@ static bool was_sent(struct hocket__str wire, struct hocket__str id)
 static void put_result(struct hocket__buf *b, const struct hocket__neutral *m, bool with_id)
 {
     hocket__jw_open(b, '{');
-    hocket__jw_key(b, "functionResponse");
-    hocket__jw_open(b, '{');
+    hocket__jw_key_open(b, "functionResponse", '{');
     if (with_id)
         hocket__member_piece(b, "id", &m->id);
     hocket__member_piece(b, "name", m->name.inside.n > 0 ? &m->name : &m->id);
-    hocket__jw_key(b, "response");
-    hocket__jw_open(b, '{');
+    hocket__jw_key_open(b, "response", '{');
     hocket__member_piece(b, m->error ? "error" : "output", &m->text);
     hocket__buf_adds(b, "}}}");
 }
@@ -111,8 +108,7 @@ static void put_calls(struct hocket__buf *b, struct hocket__str calls)
     hocket__neutral_walk(&j, calls);
     for (bool first = true; hocket__neutral_call(&j, &call); first = false) {
         hocket__jw_open(b, '{');
-        hocket__jw_key(b, "functionCall");
-        hocket__jw_open(b, '{');
+        hocket__jw_key_open(b, "functionCall", '{');
         if (call.id.inside.n > 0)
             hocket__member_piece(b, "id", &call.id);
         hocket__member_piece(b, "name", &call.name);

@@ -42,13 +42,11 @@ static void put_thinking(request q, struct hocket__buf *b)
     if (!word || !key(b, "thinkingConfig"))
         return;
     hocket__jw_open(b, '{');
-    hocket__jw_key(b, "includeThoughts");
-    hocket__jw_bool(b, strcmp(word, "none") != 0);
+    hocket__jw_key_bool(b, "includeThoughts", strcmp(word, "none") != 0);
     if (strstr(q->model, "gemini-2") || hocket__proto_reasoning_tokens(q) > 0) {
-        hocket__jw_key(b, "thinkingBudget");
-        hocket__jw_int(b, budget_of(q));
+        hocket__jw_key_int(b, "thinkingBudget", budget_of(q));
     } else {
-        hocket__member_string(b, "thinkingLevel", level_of(q));
+        hocket__jw_key_cstring(b, "thinkingLevel", level_of(q));
     }
     hocket__jw_close(b, '}');
 }
@@ -127,10 +125,9 @@ static void put_choice(request q, struct hocket__buf *b)
         return;
     const char *mode = strcmp(c, "auto") == 0 ? "AUTO" : strcmp(c, "none") == 0 ? "NONE" : "ANY";
     hocket__buf_adds(b, "{\"functionCallingConfig\":{");
-    hocket__member_string(b, "mode", mode);
+    hocket__jw_key_cstring(b, "mode", mode);
     if (strcmp(mode, "ANY") == 0 && strcmp(c, "required") != 0) {
-        hocket__jw_key(b, "allowedFunctionNames");
-        hocket__jw_open(b, '[');
+        hocket__jw_key_open(b, "allowedFunctionNames", '[');
         hocket__jw_cstring(b, c);
         hocket__jw_close(b, ']');
     }
@@ -183,8 +180,7 @@ int hocket__gemini_write(request q, struct hocket__buf *b, struct hocket_error *
     put_tools(q, b);
     put_config(q, b);
     hocket__proto_extra(q, b, from);
-    hocket__jw_key(b, "contents");
-    hocket__jw_open(b, '[');
+    hocket__jw_key_open(b, "contents", '[');
     hocket__buf_addstr(b, hocket__buf_str(&q->history->wire));
     hocket__jw_close(b, ']');
     hocket__jw_close(b, '}');

@@ -74,14 +74,12 @@ static void put_calls(struct hocket__buf *b, struct hocket__str calls)
 {
     struct hocket__json j;
     struct hocket__neutral_call call;
-    hocket__jw_key(b, "tool_calls");
-    hocket__jw_open(b, '[');
+    hocket__jw_key_open(b, "tool_calls", '[');
     hocket__neutral_walk(&j, calls);
     while (hocket__neutral_call(&j, &call)) {
         hocket__jw_open(b, '{');
         hocket__member_piece(b, "id", &call.id);
-        hocket__jw_key(b, "function");
-        hocket__jw_open(b, '{');
+        hocket__jw_key_open(b, "function", '{');
         hocket__member_piece(b, "name", &call.name);
         hocket__jw_key(b, "arguments");
         hocket__object_write(b, &call.arguments);
@@ -115,7 +113,7 @@ static int ollama_message(const struct hocket__neutral *m, const struct hocket__
     if (hocket__neutral_blank(m))
         return 0;
     hocket__jw_open(wire, '{');
-    hocket__member_string(wire, "role",
+    hocket__jw_key_cstring(wire, "role",
         m->role == HOCKET__ROLE_SYSTEM && t->system_role ? t->system_role : words[m->role]);
     put_content(wire, m);
     put_images(wire, m->parts);
@@ -186,9 +184,8 @@ static bool is_wanted(request q, const struct hocket__tool_spec *tool)
 static void put_tool(struct hocket__buf *b, const struct hocket__tool_spec *tool)
 {
     hocket__jw_open(b, '{');
-    hocket__member_string(b, "type", "function");
-    hocket__jw_key(b, "function");
-    hocket__jw_open(b, '{');
+    hocket__jw_key_cstring(b, "type", "function");
+    hocket__jw_key_open(b, "function", '{');
     hocket__member_piece(b, "name", &tool->name);
     if (tool->description.set)
         hocket__member_piece(b, "description", &tool->description);
@@ -234,7 +231,7 @@ static void put_system(request q, struct hocket__buf *b)
     if (!hocket__system_has(q, in_words))
         return;
     hocket__jw_open(b, '{');
-    hocket__member_string(b, "role", role ? role : "system");
+    hocket__jw_key_cstring(b, "role", role ? role : "system");
     hocket__jw_key(b, "content");
     hocket__system_write(q, in_words, b);
     hocket__jw_close(b, '}');
@@ -249,8 +246,7 @@ static int ollama_write(request q, struct hocket__buf *b, struct hocket_error *e
     hocket__jw_open(b, '{');
     put_head(q, b);
     hocket__proto_extra(q, b, from);
-    hocket__jw_key(b, "messages");
-    hocket__jw_open(b, '[');
+    hocket__jw_key_open(b, "messages", '[');
     put_system(q, b);
     if (q->history->wire.len > 0)
         hocket__jw_raw(b, hocket__buf_str(&q->history->wire));

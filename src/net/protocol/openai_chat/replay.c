@@ -119,8 +119,7 @@ static void put_joined(struct hocket__buf *out, struct hocket__str list, struct 
 static void put_details(struct hocket__reader *r, struct hocket__buf *out)
 {
     struct hocket__buf list;
-    hocket__jw_key(out, "reasoning_details");
-    hocket__jw_open(out, '[');
+    hocket__jw_key_open(out, "reasoning_details", '[');
     if (r->flags & HOCKET__CHAT_BODY) {
         hocket__buf_addstr(out, hocket__buf_str(&r->state));
     } else {
@@ -146,8 +145,7 @@ static bool any_extra(const struct hocket__reply *reply)
 
 static void put_calls(const struct hocket__reply *reply, struct hocket__buf *out)
 {
-    hocket__jw_key(out, "calls");
-    hocket__jw_open(out, '[');
+    hocket__jw_key_open(out, "calls", '[');
     for (size_t i = 0; i < reply->n_calls; i++)
         if (reply->calls[i].extra.len > 0)
             hocket__jw_raw(out, hocket__buf_str(&reply->calls[i].extra));

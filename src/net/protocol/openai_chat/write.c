@@ -57,7 +57,7 @@ static void put_parts(struct hocket__buf *b, struct hocket__str parts)
     while (hocket__neutral_part(&j, &part)) {
         if (part.text.set) {
             hocket__jw_open(b, '{');
-            hocket__member_string(b, "type", "text");
+            hocket__jw_key_cstring(b, "type", "text");
             hocket__member_piece(b, "text", &part.text);
             hocket__jw_close(b, '}');
         } else if (hocket__neutral_has_data(&part)) {
@@ -230,22 +230,19 @@ static void put_format(request q, const struct hocket__proto_traits *t, struct h
         return;
     }
     hocket__buf_adds(b, "{\"type\":\"json_schema\",\"json_schema\":{");
-    hocket__member_string(b, "name", q->schema_name ? q->schema_name : "answer");
+    hocket__jw_key_cstring(b, "name", q->schema_name ? q->schema_name : "answer");
     hocket__jw_key(b, "schema");
     hocket__buf_addstr(b, q->schema);
-    if (t->strict_tools) {
-        hocket__jw_key(b, "strict");
-        hocket__jw_bool(b, true);
-    }
+    if (t->strict_tools)
+        hocket__jw_key_bool(b, "strict", true);
     hocket__buf_adds(b, "}}");
 }
 
 static void put_tool(struct hocket__buf *b, const struct hocket__tool_spec *tool, bool strict)
 {
     hocket__jw_open(b, '{');
-    hocket__member_string(b, "type", "function");
-    hocket__jw_key(b, "function");
-    hocket__jw_open(b, '{');
+    hocket__jw_key_cstring(b, "type", "function");
+    hocket__jw_key_open(b, "function", '{');
     hocket__member_piece(b, "name", &tool->name);
     if (tool->description.set) {
         hocket__member_piece(b, "description", &tool->description);
@@ -254,10 +251,8 @@ static void put_tool(struct hocket__buf *b, const struct hocket__tool_spec *tool
         hocket__jw_key(b, "parameters");
         hocket__buf_addstr(b, tool->parameters);
     }
-    if (tool->has_strict || strict) {
-        hocket__jw_key(b, "strict");
-        hocket__jw_bool(b, tool->has_strict ? tool->strict : strict);
-    }
+    if (tool->has_strict || strict)
+        hocket__jw_key_bool(b, "strict", tool->has_strict ? tool->strict : strict);
     hocket__jw_close(b, '}');
     hocket__jw_close(b, '}');
 }
@@ -286,7 +281,7 @@ static void put_system(request q, const struct hocket__proto_traits *t, struct h
     if (!hocket__system_has(q, in_words))
         return;
     hocket__jw_open(b, '{');
-    hocket__member_string(b, "role", role_word(HOCKET__ROLE_SYSTEM, t));
+    hocket__jw_key_cstring(b, "role", role_word(HOCKET__ROLE_SYSTEM, t));
     hocket__jw_key(b, "content");
     hocket__system_write(q, in_words, b);
     hocket__jw_close(b, '}');
@@ -305,8 +300,7 @@ static void put_head(request q, const struct hocket__proto_traits *t, struct hoc
     put_format(q, t, b);
     put_tools(q, t, b);
     hocket__proto_extra(q, b, from);
-    hocket__jw_key(b, "messages");
-    hocket__jw_open(b, '[');
+    hocket__jw_key_open(b, "messages", '[');
     put_system(q, t, b);
     if (b->status == 0)
         hocket__prepared_keep(

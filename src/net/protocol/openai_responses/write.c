@@ -12,7 +12,7 @@
 static void put_type(struct hocket__buf *b, const char *type)
 {
     hocket__jw_open(b, '{');
-    hocket__member_string(b, "type", type);
+    hocket__jw_key_cstring(b, "type", type);
 }
 
 static void put_text(struct hocket__buf *b, const char *type, const struct hocket__piece *text)
@@ -82,9 +82,8 @@ static void put_message(
     struct hocket__buf *b, const char *role, const char *type, const struct hocket__neutral *m)
 {
     hocket__jw_open(b, '{');
-    hocket__member_string(b, "role", role);
-    hocket__jw_key(b, "content");
-    hocket__jw_open(b, '[');
+    hocket__jw_key_cstring(b, "role", role);
+    hocket__jw_key_open(b, "content", '[');
     if (m->parts.n > 0)
         put_parts(b, m->parts);
     else
@@ -194,9 +193,9 @@ static void put_reasoning(request q, struct hocket__buf *b)
     if (!effort || !hocket__proto_key(q, b, "reasoning"))
         return;
     hocket__jw_open(b, '{');
-    hocket__member_string(b, "effort", effort);
+    hocket__jw_key_cstring(b, "effort", effort);
     if (strcmp(effort, "none") != 0) {
-        hocket__member_string(b, "summary", "auto");
+        hocket__jw_key_cstring(b, "summary", "auto");
     }
     hocket__jw_close(b, '}');
 }
@@ -211,11 +210,10 @@ static void put_format(request q, struct hocket__buf *b)
         return;
     }
     hocket__buf_adds(b, "{\"format\":{\"type\":\"json_schema\"");
-    hocket__member_string(b, "name", q->schema_name ? q->schema_name : "answer");
+    hocket__jw_key_cstring(b, "name", q->schema_name ? q->schema_name : "answer");
     hocket__jw_key(b, "schema");
     hocket__buf_addstr(b, q->schema);
-    hocket__jw_key(b, "strict");
-    hocket__jw_bool(b, t->strict_tools);
+    hocket__jw_key_bool(b, "strict", t->strict_tools);
     hocket__buf_adds(b, "}}");
 }
 
@@ -229,8 +227,7 @@ static void put_tool(struct hocket__buf *b, const struct hocket__tool_spec *tool
     }
     hocket__jw_key(b, "parameters");
     hocket__buf_addstr(b, tool->parameters.n > 0 ? tool->parameters : HOCKET__STR("null"));
-    hocket__jw_key(b, "strict");
-    hocket__jw_bool(b, tool->has_strict ? tool->strict : strict);
+    hocket__jw_key_bool(b, "strict", tool->has_strict ? tool->strict : strict);
     hocket__jw_close(b, '}');
 }
 
@@ -269,15 +266,12 @@ static void put_marked_system(request q, struct hocket__buf *b)
     if (!q->cache_mark || !hocket__system_has(q, in_words))
         return;
     put_type(b, "message");
-    hocket__jw_key(b, "role");
-    hocket__jw_cstring(b, "developer");
-    hocket__jw_key(b, "content");
-    hocket__jw_open(b, '[');
+    hocket__jw_key_cstring(b, "role", "developer");
+    hocket__jw_key_open(b, "content", '[');
     put_type(b, "input_text");
     hocket__jw_key(b, "text");
     hocket__system_write(q, in_words, b);
-    hocket__jw_key(b, "prompt_cache_breakpoint");
-    hocket__jw_raw(b, HOCKET__STR("{\"mode\":\"explicit\"}"));
+    hocket__jw_key_raw(b, "prompt_cache_breakpoint", HOCKET__STR("{\"mode\":\"explicit\"}"));
     hocket__jw_close(b, '}');
     hocket__jw_close(b, ']');
     hocket__jw_close(b, '}');
@@ -318,8 +312,7 @@ int hocket__openai_responses_write(request q, struct hocket__buf *b, struct hock
     put_tools(q, b);
     put_instructions(q, b);
     hocket__proto_extra(q, b, from);
-    hocket__jw_key(b, "input");
-    hocket__jw_open(b, '[');
+    hocket__jw_key_open(b, "input", '[');
     put_marked_system(q, b);
     if (q->history->wire.len > 0)
         hocket__jw_raw(b, hocket__buf_str(&q->history->wire));

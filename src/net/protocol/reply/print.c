@@ -17,8 +17,7 @@ static void put_or_null(struct hocket__buf *out, const char *key, const struct h
 static void put_raw_or(
     struct hocket__buf *out, const char *key, const struct hocket__buf *json, const char *otherwise)
 {
-    hocket__jw_key(out, key);
-    hocket__jw_raw(out, json->len > 0 ? hocket__buf_str(json) : hocket__cstr(otherwise));
+    hocket__jw_key_raw(out, key, json->len > 0 ? hocket__buf_str(json) : hocket__cstr(otherwise));
 }
 
 static void put_count(struct hocket__buf *out, const char *key, int64_t v)
@@ -34,16 +33,11 @@ static void put_arguments(struct hocket__buf *out, const struct hocket__call *c)
 {
     struct hocket__str args = hocket__call_arguments(c);
     bool valid = hocket__json_check(args, NULL) == 0;
-    hocket__jw_key(out, "arguments");
-    hocket__jw_raw(out, valid ? args : HOCKET__STR("null"));
-    if (c->has_raw) {
-        hocket__jw_key(out, "arguments_raw");
-        hocket__jw_string(out, hocket__buf_str(&c->arguments));
-    }
-    if (!valid) {
-        hocket__jw_key(out, "arguments_valid");
-        hocket__jw_bool(out, false);
-    }
+    hocket__jw_key_raw(out, "arguments", valid ? args : HOCKET__STR("null"));
+    if (c->has_raw)
+        hocket__jw_key_string(out, "arguments_raw", hocket__buf_str(&c->arguments));
+    if (!valid)
+        hocket__jw_key_bool(out, "arguments_valid", false);
 }
 
 static void put_call(struct hocket__buf *out, const struct hocket__call *c)
@@ -54,13 +48,11 @@ static void put_call(struct hocket__buf *out, const struct hocket__call *c)
         hocket__jw_string(out, hocket__buf_str(&c->id));
     else
         hocket__jw_null(out);
-    hocket__jw_key(out, "name");
-    hocket__jw_string(out, hocket__buf_str(&c->name));
+    hocket__jw_key_string(out, "name", hocket__buf_str(&c->name));
     if (c->free_form) {
         hocket__jw_key(out, "arguments");
         hocket__jw_null(out);
-        hocket__jw_key(out, "input");
-        hocket__jw_string(out, hocket__buf_str(&c->arguments));
+        hocket__jw_key_string(out, "input", hocket__buf_str(&c->arguments));
     } else {
         put_arguments(out, c);
     }
@@ -69,8 +61,7 @@ static void put_call(struct hocket__buf *out, const struct hocket__call *c)
 
 static void put_calls(struct hocket__buf *out, const struct hocket__reply *r)
 {
-    hocket__jw_key(out, "tool_calls");
-    hocket__jw_open(out, '[');
+    hocket__jw_key_open(out, "tool_calls", '[');
     for (size_t i = 0; i < r->n_calls; i++)
         put_call(out, &r->calls[i]);
     hocket__jw_close(out, ']');
@@ -78,8 +69,7 @@ static void put_calls(struct hocket__buf *out, const struct hocket__reply *r)
 
 static void put_usage(struct hocket__buf *out, const struct hocket__usage *u)
 {
-    hocket__jw_key(out, "usage");
-    hocket__jw_open(out, '{');
+    hocket__jw_key_open(out, "usage", '{');
     put_count(out, "input", u->input);
     put_count(out, "output", u->output);
     put_count(out, "cached", u->cached);
@@ -89,10 +79,8 @@ static void put_usage(struct hocket__buf *out, const struct hocket__usage *u)
 
 static void put_error(struct hocket__buf *out, const struct hocket__reply_error *e)
 {
-    hocket__jw_key(out, "error");
-    hocket__jw_open(out, '{');
-    hocket__jw_key(out, "where");
-    hocket__jw_cstring(out, e->where);
+    hocket__jw_key_open(out, "error", '{');
+    hocket__jw_key_cstring(out, "where", e->where);
     put_count(out, "status", e->status > 0 ? e->status : -1);
     put_or_null(out, "type", &e->type);
     if (e->code_is_number)
@@ -120,10 +108,8 @@ static void put_finish(struct hocket__buf *out, const struct hocket__reply *r)
 int hocket__reply_print(const struct hocket__reply *r, struct hocket__buf *out)
 {
     hocket__jw_open(out, '{');
-    hocket__jw_key(out, "text");
-    hocket__jw_string(out, hocket__buf_str(&r->text));
-    hocket__jw_key(out, "reasoning_text");
-    hocket__jw_string(out, hocket__buf_str(&r->reasoning));
+    hocket__jw_key_string(out, "text", hocket__buf_str(&r->text));
+    hocket__jw_key_string(out, "reasoning_text", hocket__buf_str(&r->reasoning));
     put_calls(out, r);
     put_finish(out, r);
     put_usage(out, &r->usage);

@@ -208,10 +208,8 @@ static struct hocket__span put_text(
 static struct hocket__span put_replay(
     struct hocket__buf *out, const char *protocol, const struct hocket__buf *replay)
 {
-    hocket__jw_key(out, "replay");
-    hocket__jw_open(out, '{');
-    hocket__jw_key(out, "protocol");
-    hocket__jw_cstring(out, protocol);
+    hocket__jw_key_open(out, "replay", '{');
+    hocket__jw_key_cstring(out, "protocol", protocol);
     hocket__jw_key(out, "value");
     struct hocket__span place = { .from = out->len };
     hocket__jw_raw(out, hocket__buf_str(replay));
