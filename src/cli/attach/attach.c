@@ -245,8 +245,8 @@ static void start(struct attach *a)
 {
     struct cli_buf args = { 0 };
     struct hocket_error err;
-    cli_buf_adds(&args, "{\"to\":");
-    cli_buf_json(&args, a->to, strlen(a->to));
+    cli_buf_adds(&args, "{");
+    cli_buf_member(&args, "to", a->to);
     cli_buf_addf(&args, ",\"talk\":%s,\"commands\":[", a->n_commands ? "false" : "true");
     for (size_t i = 0; i < a->n_commands; i++) {
         cli_buf_adds(&args, i ? "," : "");

@@ -98,8 +98,8 @@ static void change_model(struct cli_chat *c, const char *argument)
         say(c, CLI_PLAIN, &b);
         return;
     }
-    cli_buf_adds(&b, "{\"model\":");
-    cli_buf_json(&b, argument, strlen(argument));
+    cli_buf_adds(&b, "{");
+    cli_buf_member(&b, "model", argument);
     cli_buf_adds(&b, "}");
     int rc = hocket_run_change(c->host, c->run, b.p, &err);
     cli_buf_free(&b);
@@ -307,12 +307,8 @@ static bool say_prompt(struct cli_chat *c, const char *name, size_t n, const cha
     cli_buf_adds(&args, "{");
     cli_buf_key(&args, "name");
     cli_buf_json(&args, name, n);
-    cli_buf_key(&args, "line");
-    cli_buf_json(&args, line, strlen(line));
-    if (c->args.target) {
-        cli_buf_key(&args, "target");
-        cli_buf_json(&args, c->args.target, strlen(c->args.target));
-    }
+    cli_buf_member(&args, "line", line);
+    cli_buf_member(&args, "target", c->args.target);
     cli_buf_adds(&args, "}");
     int rc = cli_host_call("prompt", args.p, &result);
     hocket_json *told = hocket_json_parse(cli_buf_text(&result.json), result.json.n, NULL);

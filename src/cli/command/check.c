@@ -78,14 +78,8 @@ static int check(char **paths, int count, const struct wish *wish)
     struct cli_buf args = { 0 };
     struct cli_result result;
     cli_buf_adds(&args, "{");
-    if (wish->schema) {
-        cli_buf_key(&args, "schema");
-        cli_buf_json(&args, wish->schema, strlen(wish->schema));
-    }
-    if (wish->format) {
-        cli_buf_key(&args, "format");
-        cli_buf_json(&args, wish->format, strlen(wish->format));
-    }
+    cli_buf_member(&args, "schema", wish->schema);
+    cli_buf_member(&args, "format", wish->format);
     cli_buf_key(&args, "paths");
     cli_buf_adds(&args, "[");
     for (int i = 0; i < count; i++) {

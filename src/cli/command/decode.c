@@ -31,17 +31,13 @@ static const struct cli_option options[] = {
 
 static void add_args(const struct decode *d, char **words, struct cli_buf *out)
 {
-    cli_buf_adds(out, "{\"protocol\":");
-    cli_buf_json(out, words[0], strlen(words[0]));
-    cli_buf_key(out, "file");
-    cli_buf_json(out, words[1], strlen(words[1]));
+    cli_buf_adds(out, "{");
+    cli_buf_member(out, "protocol", words[0]);
+    cli_buf_member(out, "file", words[1]);
     cli_buf_addf(out, ",\"status\":%lld", (long long) d->status);
     if (d->stream)
         cli_buf_adds(out, ",\"stream\":true");
-    if (d->chunk) {
-        cli_buf_key(out, "chunk");
-        cli_buf_json(out, d->chunk, strlen(d->chunk));
-    }
+    cli_buf_member(out, "chunk", d->chunk);
     cli_buf_adds(out, "}");
 }
 

@@ -29,16 +29,10 @@ static int main_new(const struct cli_command *self, int argc, char **argv)
     if (args.count > 1 || (args.count == 0 && !wish.pattern))
         return cli_usage("new", "expected one directory, which is made");
     const char *dir = args.count > 0 ? args.words[0] : ".";
-    cli_buf_adds(&json, "{\"dir\":");
-    cli_buf_json(&json, dir, strlen(dir));
-    if (wish.pattern) {
-        cli_buf_adds(&json, ",\"pattern\":");
-        cli_buf_json(&json, wish.pattern, strlen(wish.pattern));
-    }
-    if (wish.from) {
-        cli_buf_adds(&json, ",\"from\":");
-        cli_buf_json(&json, wish.from, strlen(wish.from));
-    }
+    cli_buf_adds(&json, "{");
+    cli_buf_member(&json, "dir", dir);
+    cli_buf_member(&json, "pattern", wish.pattern);
+    cli_buf_member(&json, "from", wish.from);
     cli_buf_adds(&json, "}");
     rc = cli_host_answer("new", json.p, false);
     cli_buf_free(&json);

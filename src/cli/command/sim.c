@@ -68,18 +68,9 @@ static void add_args(const struct sim *s, const char *script, struct cli_buf *ou
         (long long) s->port, s->latency, s->fault_rate, s->retry_after);
     if (s->seed >= 0)
         cli_buf_addf(out, ",\"seed\":%lld", (long long) s->seed);
-    if (script) {
-        cli_buf_key(out, "script");
-        cli_buf_json(out, script, strlen(script));
-    }
-    if (s->fault) {
-        cli_buf_key(out, "fault");
-        cli_buf_json(out, s->fault, strlen(s->fault));
-    }
-    if (s->strict) {
-        cli_buf_key(out, "strict");
-        cli_buf_json(out, s->strict, strlen(s->strict));
-    }
+    cli_buf_member(out, "script", script);
+    cli_buf_member(out, "fault", s->fault);
+    cli_buf_member(out, "strict", s->strict);
     cli_buf_adds(out, "}");
 }
 

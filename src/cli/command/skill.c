@@ -14,10 +14,8 @@ static int main_skill(const struct cli_command *self, int argc, char **argv)
     if (args.count < 1 || args.count > 2 || strcmp(args.words[0], "install") != 0)
         return cli_usage("skill", "expected 'install', and a program or none");
     cli_buf_adds(&json, "{");
-    if (args.count > 1) {
-        cli_buf_key(&json, "program");
-        cli_buf_json(&json, args.words[1], strlen(args.words[1]));
-    }
+    if (args.count > 1)
+        cli_buf_member(&json, "program", args.words[1]);
     cli_buf_adds(&json, "}");
     rc = cli_host_answer("skill", json.p, false);
     cli_buf_free(&json);

@@ -198,8 +198,8 @@ static int write_page(struct writing *w)
 {
     struct cli_buf args = { 0 }, script = { 0 }, style = { 0 }, problem = { 0 };
     bool whole = cli_bundle(&script, &style, &problem);
-    cli_buf_adds(&args, "{\"id\":");
-    cli_buf_json(&args, w->h->id, strlen(w->h->id));
+    cli_buf_adds(&args, "{");
+    cli_buf_member(&args, "id", w->h->id);
     cli_buf_key(&args, "script");
     cli_buf_json(&args, cli_buf_text(&script), script.n);
     cli_buf_key(&args, "style");

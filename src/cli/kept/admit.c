@@ -37,8 +37,8 @@ int cli_admit(const char *command, const char *store, const char *id, bool trust
         return CLI_GO_ON;
     if (!cli_store_look(&options, command, store))
         return CLI_EXIT_FAILED;
-    cli_buf_adds(&args, "{\"id\":");
-    cli_buf_json(&args, id, strlen(id));
+    cli_buf_adds(&args, "{");
+    cli_buf_member(&args, "id", id);
     cli_buf_adds(&args, "}");
     int rc = ask(command, &options, args.p);
     cli_buf_free(&args);

@@ -119,14 +119,11 @@ int cli_kept_choose(struct cli_run_args *args, struct cli_buf *id)
         *here = 0;
     cli_buf_adds(&wish, "{");
     if (named) {
-        cli_buf_key(&wish, "id");
-        cli_buf_json(&wish, args->resume, strlen(args->resume));
+        cli_buf_member(&wish, "id", args->resume);
     } else {
         cli_buf_addf(&wish, "\"conversation\":true,\"most\":%d", *args->resume ? SHOWN : 1);
-        if (*args->resume == 0) {
-            cli_buf_key(&wish, "here");
-            cli_buf_json(&wish, here, strlen(here));
-        }
+        if (*args->resume == 0)
+            cli_buf_member(&wish, "here", here);
     }
     cli_buf_adds(&wish, "}");
     int rc = cli_kept_find(args, wish.p, &found);

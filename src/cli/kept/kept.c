@@ -37,8 +37,8 @@ int cli_kept_named(const char *command, const char *store, const char *word, str
         cli_buf_adds(id, word);
         return CLI_GO_ON;
     }
-    cli_buf_adds(&wish, "{\"id\":");
-    cli_buf_json(&wish, word, strlen(word));
+    cli_buf_adds(&wish, "{");
+    cli_buf_member(&wish, "id", word);
     cli_buf_adds(&wish, "}");
     int rc = cli_kept_find(&args, wish.p, &found);
     cli_buf_free(&wish);

@@ -38,10 +38,7 @@ static void add_args(const struct mcp *m, const struct cli_args *args, struct cl
     cli_buf_adds(out, "{\"words\":[");
     cli_add_words(out, args);
     cli_buf_adds(out, "]");
-    if (m->dir) {
-        cli_buf_key(out, "dir");
-        cli_buf_json(out, m->dir, strlen(m->dir));
-    }
+    cli_buf_member(out, "dir", m->dir);
     if (m->trust || m->terminal) {
         cli_buf_key(out, "trust");
         cli_buf_adds(out, m->trust ? "true" : "\"ask\"");

@@ -23,8 +23,8 @@ void cli_page_json(struct cli_buf *out)
     cli_buf_adds(out, "{");
     for (const struct cli_page_file *f = cli_page_files; f->name; f++) {
         cli_buf_key(out, f->name);
-        cli_buf_adds(out, "{\"tag\":");
-        cli_buf_json(out, f->tag, strlen(f->tag));
+        cli_buf_adds(out, "{");
+        cli_buf_member(out, "tag", f->tag);
         cli_buf_adds(out, ",\"gzip\":\"");
         add_base64(out, f->packed, f->n);
         cli_buf_adds(out, "\"}");

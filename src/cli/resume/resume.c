@@ -20,10 +20,8 @@ static int look(const struct cli_run_args *args, hocket_json **runs)
 {
     struct cli_buf wish = { 0 };
     cli_buf_adds(&wish, "{");
-    if (!(args->flags & CLI_ALL_RUNS)) {
-        cli_buf_key(&wish, "id");
-        cli_buf_json(&wish, args->resume, strlen(args->resume));
-    }
+    if (!(args->flags & CLI_ALL_RUNS))
+        cli_buf_member(&wish, "id", args->resume);
     cli_buf_adds(&wish, "}");
     int rc = cli_kept_find(args, wish.p, runs);
     cli_buf_free(&wish);

@@ -151,8 +151,8 @@ void cli_watcher_start(struct cli_watcher *w, hocket_host *host, struct cli_scre
 {
     struct cli_buf args = { 0 };
     *w = (struct cli_watcher){ .host = host, .screen = screen, .running = true };
-    cli_buf_adds(&args, "{\"path\":");
-    cli_buf_json(&args, run->target, strlen(run->target));
+    cli_buf_adds(&args, "{");
+    cli_buf_member(&args, "path", run->target);
     cli_buf_adds(&args, ",\"options\":");
     cli_run_args_json(run, &args);
     cli_buf_adds(&args, "}");

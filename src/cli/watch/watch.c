@@ -283,8 +283,8 @@ static bool ask(struct watch *w)
 {
     struct cli_buf args = { 0 };
     const char *id = *w->name ? w->name : w->id;
-    cli_buf_adds(&args, "{\"id\":");
-    cli_buf_json(&args, id, strlen(id));
+    cli_buf_adds(&args, "{");
+    cli_buf_member(&args, "id", id);
     cli_buf_addf(&args, ",\"after\":%lld,\"wait\":%d,\"state\":\"%s\"}", (long long) w->after,
         PATIENCE, w->state);
     bool ok = call(w, "follow", args.p);
@@ -478,8 +478,8 @@ static bool tell_open(struct watch *w)
     struct cli_buf args = { 0 };
     if (!asked_untold(&w->asked))
         return true;
-    cli_buf_adds(&args, "{\"id\":");
-    cli_buf_json(&args, w->name, strlen(w->name));
+    cli_buf_adds(&args, "{");
+    cli_buf_member(&args, "id", w->name);
     cli_buf_adds(&args, "}");
     bool ok = call(w, "answer", args.p);
     cli_buf_free(&args);

@@ -37,8 +37,8 @@ static int cancel(const struct hocket_options *store, const char *id)
 {
     struct cli_result result = { 0 };
     struct cli_buf args = { 0 };
-    cli_buf_adds(&args, "{\"id\":");
-    cli_buf_json(&args, id, strlen(id));
+    cli_buf_adds(&args, "{");
+    cli_buf_member(&args, "id", id);
     cli_buf_adds(&args, "}");
     int status = cli_host_call_store("cancel", args.p, store, &result);
     say(&result);

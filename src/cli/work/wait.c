@@ -144,8 +144,8 @@ static int wait_for(struct wait *w, const struct hocket_options *store, const ch
 {
     struct cli_result result = { 0 };
     struct cli_buf args = { 0 };
-    cli_buf_adds(&args, "{\"id\":");
-    cli_buf_json(&args, id, strlen(id));
+    cli_buf_adds(&args, "{");
+    cli_buf_member(&args, "id", id);
     if (w->timeout >= 0)
         cli_buf_addf(&args, ",\"timeout\":%.9g", w->timeout);
     cli_buf_adds(&args, "}");
