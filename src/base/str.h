@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/ascii.h"
+
 struct hocket__str {
     const char *p;
     size_t n;
@@ -36,18 +38,9 @@ static inline bool hocket__str_begins(struct hocket__str s, const char *with)
 /* Where the blanks of JSON end that begin at `at`. */
 static inline size_t hocket__str_blanks(struct hocket__str s, size_t at)
 {
-    while (at < s.n && memchr(" \t\r\n", s.p[at], 4))
+    while (at < s.n && hocket__is_space(s.p[at]))
         at++;
     return at;
-}
-
-/* Of a hexadecimal digit; -1: it is none. */
-static inline int hocket__hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 /* With a literal its length is known where this stands, and no function is called. */

@@ -63,16 +63,11 @@ struct hocket__str hocket__text_cut(struct hocket__str s, size_t max)
     return s.n <= max ? s : hocket__str(s.p, hocket__utf8_cut(s.p, max));
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 struct hocket__str hocket__text_trim(struct hocket__str s)
 {
-    while (s.n > 0 && is_space(s.p[s.n - 1]))
+    while (s.n > 0 && hocket__is_space(s.p[s.n - 1]))
         s.n--;
-    while (s.n > 0 && is_space(s.p[0])) {
+    while (s.n > 0 && hocket__is_space(s.p[0])) {
         s.p++;
         s.n--;
     }

@@ -10,11 +10,6 @@
 
 /* ---- Reading pieces ---------------------------------------------------------- */
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool take(struct hocket__str *s, char c)
 {
     if (s->n == 0 || s->p[0] != c)
@@ -28,7 +23,7 @@ static int64_t take_digits(struct hocket__str *s, size_t min, size_t max)
 {
     int64_t v = 0;
     size_t i = 0;
-    for (; i < s->n && i < max && is_digit(s->p[i]); i++)
+    for (; i < s->n && i < max && hocket__is_digit(s->p[i]); i++)
         v = v * 10 + (s->p[i] - '0');
     *s = hocket__str(s->p + i, s->n - i);
     return i < min ? -1 : v;
@@ -39,12 +34,12 @@ static int64_t take_decimal(struct hocket__str *s, int64_t unit, int64_t max)
 {
     int64_t whole = 0, part = 0, scale = unit;
     size_t i = 0;
-    for (; i < s->n && is_digit(s->p[i]); i++)
+    for (; i < s->n && hocket__is_digit(s->p[i]); i++)
         if ((whole = whole * 10 + (s->p[i] - '0')) > max)
             return -1;
     size_t digits = i;
     if (i < s->n && s->p[i] == '.')
-        for (i++; i < s->n && is_digit(s->p[i]); i++, digits++)
+        for (i++; i < s->n && hocket__is_digit(s->p[i]); i++, digits++)
             part += (s->p[i] - '0') * (scale /= 10);
     *s = hocket__str(s->p + i, s->n - i);
     return digits == 0 || whole > max / unit ? -1 : whole * unit + part;
@@ -111,17 +106,13 @@ int64_t hocket__when_duration(struct hocket__str text)
 
 /* ---- Words ------------------------------------------------------------------------ */
 
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char) (c | 0x20) : c;
-}
-
 /* A word in lower case; "-" and "_" stand for the space between two, as in "retry-after". */
 static bool begins(struct hocket__str s, const char *word)
 {
     size_t i = 0;
     for (; word[i] && i < s.n; i++)
-        if (word[i] != lower(s.p[i]) && !(word[i] == ' ' && (s.p[i] == '-' || s.p[i] == '_')))
+        if (word[i] != hocket__lower(s.p[i])
+            && !(word[i] == ' ' && (s.p[i] == '-' || s.p[i] == '_')))
             return false;
     return !word[i];
 }
@@ -129,11 +120,6 @@ static bool begins(struct hocket__str s, const char *word)
 static struct hocket__str behind(struct hocket__str s, size_t n)
 {
     return hocket__str(s.p + n, s.n - n);
-}
-
-static bool is_letter(char c)
-{
-    return lower(c) >= 'a' && lower(c) <= 'z';
 }
 
 /* The unit as milliseconds; 0 when the word is none. */
@@ -149,7 +135,7 @@ static int64_t take_unit_word(struct hocket__str *s)
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
         if (begins(*s, units[i].word)) {
             struct hocket__str rest = behind(*s, strlen(units[i].word));
-            if (rest.n > 0 && is_letter(rest.p[0]))
+            if (rest.n > 0 && hocket__is_letter(rest.p[0]))
                 continue;
             *s = rest;
             return units[i].ms;
@@ -161,7 +147,7 @@ static int64_t take_unit_word(struct hocket__str *s)
 static int64_t read_wait(struct hocket__str s)
 {
     int64_t total = -1, max = HOCKET__WHEN_MAX_MS;
-    for (s = trim(s); s.n > 0 && is_digit(s.p[0]); s = trim(s)) {
+    for (s = trim(s); s.n > 0 && hocket__is_digit(s.p[0]); s = trim(s)) {
         struct hocket__str number = s, rest = s;
         if (take_decimal(&rest, 1, max) < 0)
             return -1;
@@ -170,7 +156,8 @@ static int64_t read_wait(struct hocket__str s)
         int64_t unit = take_unit_word(&rest);
         if (unit == 0)
             return total >= 0
-                           || (rest.n > 0 && (is_letter(rest.p[0]) || memchr("-:/", rest.p[0], 3)))
+                           || (rest.n > 0
+                               && (hocket__is_letter(rest.p[0]) || memchr("-:/", rest.p[0], 3)))
                        ? total
                        : hocket__when_number(number, 1000);
         int64_t us = take_decimal(&number, unit * 1000, max * 1000);
@@ -191,7 +178,7 @@ int64_t hocket__when_sentence(struct hocket__str text)
     int64_t longest = -1;
     for (; text.n > 0; text = behind(text, 1))
         for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-            if (lower(text.p[0]) != words[i][0] || !begins(text, words[i]))
+            if (hocket__lower(text.p[0]) != words[i][0] || !begins(text, words[i]))
                 continue;
             struct hocket__str rest = trim(behind(text, strlen(words[i])));
             if (take(&rest, ':'))

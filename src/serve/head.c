@@ -11,21 +11,6 @@
 #define STATUS_NO_IMPL  501
 #define STATUS_VERSION  505
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_alpha(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char) (c + ('a' - 'A')) : c;
-}
-
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t';
@@ -39,13 +24,14 @@ static bool is_control(char c)
 
 bool hocket__head_is_token(char c)
 {
-    return is_digit(c) || is_alpha(c) || (c != '\0' && strchr("!#$%&'*+-.^_`|~", c));
+    return hocket__is_digit(c) || hocket__is_letter(c)
+           || (c != '\0' && strchr("!#$%&'*+-.^_`|~", c));
 }
 
 bool hocket__head_same(struct hocket__str a, const char *name)
 {
     size_t i = 0;
-    while (i < a.n && name[i] != '\0' && lower(a.p[i]) == lower(name[i]))
+    while (i < a.n && name[i] != '\0' && hocket__lower(a.p[i]) == hocket__lower(name[i]))
         i++;
     return i == a.n && name[i] == '\0';
 }
@@ -169,8 +155,8 @@ static int parse_target(struct hocket__head *h, struct hocket__str target)
 
 static int parse_version(struct hocket__head *h, struct hocket__str v)
 {
-    if (v.n != 8 || memcmp(v.p, "HTTP/", 5) != 0 || !is_digit(v.p[5]) || v.p[6] != '.'
-        || !is_digit(v.p[7]))
+    if (v.n != 8 || memcmp(v.p, "HTTP/", 5) != 0 || !hocket__is_digit(v.p[5]) || v.p[6] != '.'
+        || !hocket__is_digit(v.p[7]))
         return STATUS_BAD;
     h->minor = v.p[7] == '0' ? 0 : 1;
     return v.p[5] == '1' ? 0 : STATUS_VERSION;
@@ -209,7 +195,7 @@ static int parse_length(struct hocket__head *h, struct hocket__str v)
 {
     h->length = 0;
     for (size_t i = 0; i < v.n; i++) {
-        if (!is_digit(v.p[i]))
+        if (!hocket__is_digit(v.p[i]))
             return STATUS_BAD;
         unsigned digit = (unsigned) (v.p[i] - '0');
         bool fits = h->length <= (UINT64_MAX - digit) / 10;
@@ -257,7 +243,7 @@ static int interpret(
 static bool is_same_host(struct hocket__str a, struct hocket__str b)
 {
     for (size_t i = 0; i < a.n && i < b.n; i++)
-        if (lower(a.p[i]) != lower(b.p[i]))
+        if (hocket__lower(a.p[i]) != hocket__lower(b.p[i]))
             return false;
     return a.n == b.n;
 }

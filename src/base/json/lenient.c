@@ -51,11 +51,6 @@ static bool take(struct pass *s, char c)
 
 /* ---- White space, comments ----------------------------------------------------------------- */
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 /* A comment of lines that does not end is a fault, one of a line ends with the text. */
 static void skip_comment(struct pass *s)
 {
@@ -72,7 +67,7 @@ static void skip_comment(struct pass *s)
 static void space(struct pass *s)
 {
     while (s->ok && s->p < s->end) {
-        if (is_space(*s->p))
+        if (hocket__is_space(*s->p))
             s->p++;
         else if (at(s, "//") || at(s, "/*"))
             skip_comment(s);
@@ -97,16 +92,12 @@ static void put_control(struct pass *s, unsigned char c)
     put(s, text, sizeof(text));
 }
 
-static bool is_hex(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
 static bool is_unicode_escape(const struct pass *s)
 {
     if (s->end - s->p < 6)
         return false;
-    return is_hex(s->p[2]) && is_hex(s->p[3]) && is_hex(s->p[4]) && is_hex(s->p[5]);
+    return hocket__is_hex(s->p[2]) && hocket__is_hex(s->p[3]) && hocket__is_hex(s->p[4])
+           && hocket__is_hex(s->p[5]);
 }
 
 /* At a backslash. One that escapes nothing, as in a pattern or a path, is a character itself. */
@@ -342,9 +333,9 @@ static struct hocket__str trim(struct hocket__str t)
 {
     if (t.n >= 3 && memcmp(t.p, "\xEF\xBB\xBF", 3) == 0) /* byte order mark */
         t = hocket__str(t.p + 3, t.n - 3);
-    while (t.n > 0 && is_space(t.p[0]))
+    while (t.n > 0 && hocket__is_space(t.p[0]))
         t = hocket__str(t.p + 1, t.n - 1);
-    while (t.n > 0 && is_space(t.p[t.n - 1]))
+    while (t.n > 0 && hocket__is_space(t.p[t.n - 1]))
         t.n--;
     return t;
 }
@@ -362,7 +353,7 @@ int hocket__lenient_whole(struct hocket__str text, struct hocket__buf *out)
 
 static bool is_object(struct hocket__str text)
 {
-    while (text.n > 0 && is_space(text.p[0]))
+    while (text.n > 0 && hocket__is_space(text.p[0]))
         text = hocket__str(text.p + 1, text.n - 1);
     return text.n > 0 && text.p[0] == '{' && hocket__json_check(text, NULL) == 0;
 }

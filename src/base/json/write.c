@@ -10,17 +10,12 @@
 #include "base/num/num.h"
 #include "base/utf8.h"
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
-
 static bool needs_comma(const struct hocket__buf *b)
 {
     if (b->len == 0)
         return false;
     char last = b->data[b->len - 1];
-    return last != '[' && last != '{' && last != ':' && last != ',' && !is_space(last);
+    return last != '[' && last != '{' && last != ':' && last != ',' && !hocket__is_space(last);
 }
 
 static void comma(struct hocket__buf *b)
@@ -204,9 +199,9 @@ void hocket__jw_null(struct hocket__buf *b)
 
 void hocket__jw_raw(struct hocket__buf *b, struct hocket__str json)
 {
-    while (json.n > 0 && is_space(json.p[json.n - 1]))
+    while (json.n > 0 && hocket__is_space(json.p[json.n - 1]))
         json.n--;
-    while (json.n > 0 && is_space(json.p[0]))
+    while (json.n > 0 && hocket__is_space(json.p[0]))
         json = hocket__str(json.p + 1, json.n - 1);
     word(b, json.p, json.n);
 }

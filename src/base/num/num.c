@@ -25,11 +25,6 @@ struct decimal {
     int64_t exponent;     /* of ten, for all digits as a whole number */
 };
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 size_t hocket__num_scan(struct hocket__str text, size_t *at_fault)
 {
     const char *p = text.p;
@@ -37,25 +32,25 @@ size_t hocket__num_scan(struct hocket__str text, size_t *at_fault)
     size_t *fault = at_fault ? at_fault : &unused;
     i += n > 0 && p[0] == '-';
     *fault = i;
-    if (i == n || !is_digit(p[i]))
+    if (i == n || !hocket__is_digit(p[i]))
         return 0;
     if (p[i++] != '0')
-        while (i < n && is_digit(p[i]))
+        while (i < n && hocket__is_digit(p[i]))
             i++;
     if (i < n && p[i] == '.') {
         *fault = ++i;
-        if (i == n || !is_digit(p[i]))
+        if (i == n || !hocket__is_digit(p[i]))
             return 0;
-        while (i < n && is_digit(p[i]))
+        while (i < n && hocket__is_digit(p[i]))
             i++;
     }
     if (i < n && (p[i] == 'e' || p[i] == 'E')) {
         i++;
         i += i < n && (p[i] == '+' || p[i] == '-');
         *fault = i;
-        if (i == n || !is_digit(p[i]))
+        if (i == n || !hocket__is_digit(p[i]))
             return 0;
-        while (i < n && is_digit(p[i]))
+        while (i < n && hocket__is_digit(p[i]))
             i++;
     }
     *fault = i;
@@ -68,7 +63,7 @@ static int64_t read_exponent(const char *p, const char *end)
     bool negative = p < end && *p == '-';
     int64_t v = 0;
     p += p < end && (*p == '-' || *p == '+');
-    for (; p < end && is_digit(*p); p++)
+    for (; p < end && hocket__is_digit(*p); p++)
         if (v < INT64_MAX / 100)
             v = v * 10 + (*p - '0');
     return negative ? -v : v;
@@ -79,7 +74,7 @@ static struct decimal read_decimal(struct hocket__str text)
     struct decimal d = { .whole = true };
     const char *p = text.p, *end = p + text.n;
     d.negative = p < end && *p == '-';
-    for (p += d.negative; p < end && (is_digit(*p) || *p == '.'); p++) {
+    for (p += d.negative; p < end && (hocket__is_digit(*p) || *p == '.'); p++) {
         if (*p == '.') {
             d.whole = false;
             continue;
@@ -121,8 +116,8 @@ static double read_digits(const char *p, const char *end, const struct decimal *
     char text[DIGITS_MAX + 32];
     size_t n = 0;
     bool more = false;
-    for (; p < end && (is_digit(*p) || *p == '.' || *p == '-'); p++) {
-        if (!is_digit(*p) || (n == 0 && *p == '0'))
+    for (; p < end && (hocket__is_digit(*p) || *p == '.' || *p == '-'); p++) {
+        if (!hocket__is_digit(*p) || (n == 0 && *p == '0'))
             continue;
         if (n < DIGITS_MAX)
             text[n++] = *p;
@@ -182,8 +177,8 @@ bool hocket__num_int(struct hocket__str text, int64_t *out)
 /* The next digit from the first significant one on; 0 after the last. */
 static char next_digit(const char **p, const char *end, bool *begun)
 {
-    for (; *p < end && (is_digit(**p) || **p == '.' || **p == '-'); ++*p)
-        if (is_digit(**p) && (*begun || **p != '0')) {
+    for (; *p < end && (hocket__is_digit(**p) || **p == '.' || **p == '-'); ++*p)
+        if (hocket__is_digit(**p) && (*begun || **p != '0')) {
             *begun = true;
             return *(*p)++;
         }
@@ -219,7 +214,7 @@ int hocket__num_digits(const char *printed, char digits[HOCKET__NUM_DIGITS], int
     const char *p = printed;
     int count = 0;
     for (; *p && *p != 'e'; p++)
-        if (is_digit(*p) && count < HOCKET__NUM_DIGITS)
+        if (hocket__is_digit(*p) && count < HOCKET__NUM_DIGITS)
             digits[count++] = *p;
     *point = (*p ? atoi(p + 1) : 0) + 1;
     while (count > 1 && digits[count - 1] == '0')

@@ -26,12 +26,6 @@
  * same result, whatever the random words of fences in it are. Two that have one digest by accident
  * cost a warning; so 64 bits do. */
 
-/* Letters are ASCII's, whatever the host's locale is. */
-static bool is_alnum(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 /* "<" or "</", letters, "-", and a word, which is new each time: see fence.lua. Returns the place
  * of the word, or NULL. */
 static const char *frame_word(const char *p, const char *end)
@@ -39,7 +33,7 @@ static const char *frame_word(const char *p, const char *end)
     const char *from = ++p < end && *p == '/' ? ++p : p;
     while (p < end && *p >= 'a' && *p <= 'z')
         p++;
-    return p > from && p + 1 < end && *p == '-' && is_alnum(p[1]) ? p + 1 : NULL;
+    return p > from && p + 1 < end && *p == '-' && hocket__is_alnum(p[1]) ? p + 1 : NULL;
 }
 
 /* The text without the words of its frames. */
@@ -54,7 +48,7 @@ static struct hocket__str without_words(struct hocket__str s, struct hocket__buf
         if (!word)
             continue;
         hocket__buf_add(out, from, (size_t) (word - from));
-        while (word < end && is_alnum(*word))
+        while (word < end && hocket__is_alnum(*word))
             word++;
         from = at = word;
     }

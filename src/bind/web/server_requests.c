@@ -110,10 +110,8 @@ static void push_request(lua_State *L, const struct hocket__pending *p)
     for (size_t i = 0; i < p->n_headers; i++) {
         luaL_Buffer b;
         char *name = luaL_buffinitsize(L, &b, p->headers[i].name.n);
-        for (size_t k = 0; k < p->headers[i].name.n; k++) {
-            char c = p->headers[i].name.p[k];
-            name[k] = (char) (c >= 'A' && c <= 'Z' ? c + 32 : c);
-        }
+        for (size_t k = 0; k < p->headers[i].name.n; k++)
+            name[k] = hocket__lower(p->headers[i].name.p[k]);
         luaL_pushresultsize(&b, p->headers[i].name.n);
         hocket__push_str(L, p->headers[i].value);
         lua_rawset(L, -3);

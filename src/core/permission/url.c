@@ -90,9 +90,9 @@ static bool fits_in_any_case(struct hocket__str glob, struct hocket__str text)
     if (glob.n > MAX_URL || text.n > MAX_URL)
         return false;
     for (size_t i = 0; i < glob.n; i++)
-        g[i] = glob.p[i] >= 'A' && glob.p[i] <= 'Z' ? (char) (glob.p[i] | 0x20) : glob.p[i];
+        g[i] = hocket__lower(glob.p[i]);
     for (size_t i = 0; i < text.n; i++)
-        t[i] = text.p[i] >= 'A' && text.p[i] <= 'Z' ? (char) (text.p[i] | 0x20) : text.p[i];
+        t[i] = hocket__lower(text.p[i]);
     return hocket__permission_glob(hocket__str(g, glob.n), hocket__str(t, text.n));
 }
 

@@ -199,16 +199,6 @@ static bool read_unicode_escape(struct hocket__regex_parser *ps, uint32_t *out)
     return true;
 }
 
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* Fails with the offset. Returns `status`. */
 static int fail(struct hocket__regex_parser *ps, int status, const char *what)
 {
@@ -218,7 +208,7 @@ static int fail(struct hocket__regex_parser *ps, int status, const char *what)
 
 static int control_escape(struct hocket__regex_parser *ps, uint32_t *out)
 {
-    if (ps->p >= ps->end || !is_letter(*ps->p))
+    if (ps->p >= ps->end || !hocket__is_letter(*ps->p))
         return fail(ps, HOCKET_EPARSE, "\\c is followed by a letter");
     *out = (uint32_t) *ps->p++ & 31;
     return 0;
@@ -234,9 +224,9 @@ static int char_escape(struct hocket__regex_parser *ps, uint32_t *out)
         *out = (uint32_t) values[simple - names];
     } else if (c == '0') {
         *out = 0;
-        if (ps->p + 1 < ps->end && is_digit(ps->p[1]))
+        if (ps->p + 1 < ps->end && hocket__is_digit(ps->p[1]))
             return fail(ps, HOCKET_EUNSUPPORTED, "octal escapes are not supported");
-    } else if (is_digit(c) || c == 'k') {
+    } else if (hocket__is_digit(c) || c == 'k') {
         return fail(ps, HOCKET_EUNSUPPORTED, "back-references are not supported");
     } else if (c == 'x' || c == 'u' || c == 'c') {
         ps->p++;
@@ -245,7 +235,7 @@ static int char_escape(struct hocket__regex_parser *ps, uint32_t *out)
         if (c == 'x' ? read_hex(ps, 2, out) : read_unicode_escape(ps, out))
             return 0;
         return fail(ps, HOCKET_EPARSE, "hexadecimal digits expected");
-    } else if (is_letter(c)) {
+    } else if (hocket__is_letter(c)) {
         return fail(ps, HOCKET_EPARSE, "this escape does not exist in ECMA-262");
     } else {
         *out = hocket__regex_read(&ps->p, ps->end);

@@ -4,11 +4,6 @@
 
 #define EXPONENT_MAX 1000000000000000
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* Bounded, so that sums with it do not overflow; what lies past the bound is larger, or smaller,
  * than anything that is compared with it. */
 static int64_t read_exponent(const char *p, const char *end)
@@ -17,7 +12,7 @@ static int64_t read_exponent(const char *p, const char *end)
     int64_t v = 0;
     if (p < end && (*p == '-' || *p == '+'))
         p++;
-    for (; p < end && is_digit(*p); p++)
+    for (; p < end && hocket__is_digit(*p); p++)
         v = v < EXPONENT_MAX ? v * 10 + (*p - '0') : v;
     return negative ? -v : v;
 }
@@ -29,7 +24,7 @@ static const char *read_digits(struct hocket__decimal *d, const char *p, const c
     int64_t places = 0, zeros = 0;
     size_t seen = 0;
     bool fraction = false;
-    for (; p < end && (is_digit(*p) || *p == '.'); p++) {
+    for (; p < end && (hocket__is_digit(*p) || *p == '.'); p++) {
         if (*p == '.') {
             fraction = true;
             continue;

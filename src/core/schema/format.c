@@ -13,21 +13,6 @@ struct hocket__schema_format {
 
 /* ---- Helpers */
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_alpha(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool is_hex(char c)
-{
-    return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
 static bool in(char c, const char *set)
 {
     return c != 0 && strchr(set, c) != NULL;
@@ -40,7 +25,7 @@ static bool take_number(struct hocket__str *s, size_t n, int *out)
     if (s->n < n)
         return false;
     for (size_t i = 0; i < n; i++) {
-        if (!is_digit(s->p[i]))
+        if (!hocket__is_digit(s->p[i]))
             return false;
         *out = *out * 10 + (s->p[i] - '0');
     }
@@ -124,7 +109,7 @@ static bool check_date_time(struct hocket__str s)
 static bool take_units(struct hocket__str *s, const char *units)
 {
     const char *last = NULL;
-    while (s->n > 0 && is_digit(*s->p)) {
+    while (s->n > 0 && hocket__is_digit(*s->p)) {
         while (take_char(s, "0123456789"))
             ;
         const char *unit = s->n > 0 && *s->p != 0 ? strchr(units, *s->p) : NULL;
@@ -154,7 +139,7 @@ static bool check_label(struct hocket__str s)
     if (s.n == 0 || s.n > 63 || s.p[0] == '-' || s.p[s.n - 1] == '-')
         return false;
     for (size_t i = 0; i < s.n; i++)
-        if (!is_alpha(s.p[i]) && !is_digit(s.p[i]) && s.p[i] != '-')
+        if (!hocket__is_letter(s.p[i]) && !hocket__is_digit(s.p[i]) && s.p[i] != '-')
             return false;
     return true;
 }
@@ -179,7 +164,7 @@ static bool check_ipv4(struct hocket__str s)
     for (int part = 0; part < 4; part++) {
         int v = 0, digits = 0;
         bool zero = s.n > 0 && *s.p == '0';
-        for (; s.n > 0 && is_digit(*s.p) && digits < 4; digits++)
+        for (; s.n > 0 && hocket__is_digit(*s.p) && digits < 4; digits++)
             v = v * 10 + (*s.p - '0'), s = hocket__str(s.p + 1, s.n - 1);
         if (digits == 0 || v > 255 || (zero && digits > 1) || (part < 3 && !take_char(&s, ".")))
             return false;
@@ -200,7 +185,7 @@ static bool check_ipv6(struct hocket__str s)
     }
     for (;;) {
         size_t n = 0;
-        while (n < s.n && is_hex(s.p[n]))
+        while (n < s.n && hocket__is_hex(s.p[n]))
             n++;
         if (n < s.n && s.p[n] == '.')
             /* the last two groups as an IPv4 address; the digits are read again, as decimal */
@@ -233,7 +218,8 @@ static bool check_local_part(struct hocket__str s)
         if (s.p[i] == '.' && dot)
             return false;
         dot = s.p[i] == '.';
-        if (!dot && !is_alpha(s.p[i]) && !is_digit(s.p[i]) && !in(s.p[i], "!#$%&'*+-/=?^_`{|}~"))
+        if (!dot && !hocket__is_letter(s.p[i]) && !hocket__is_digit(s.p[i])
+            && !in(s.p[i], "!#$%&'*+-/=?^_`{|}~"))
             return false;
     }
     return !dot;
@@ -264,7 +250,7 @@ static bool check_uuid(struct hocket__str s)
         return false;
     for (size_t i = 0; i < s.n; i++) {
         bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-        if (dash ? s.p[i] != '-' : !is_hex(s.p[i]))
+        if (dash ? s.p[i] != '-' : !hocket__is_hex(s.p[i]))
             return false;
     }
     return true;
@@ -278,13 +264,14 @@ static bool check_uri_reference(struct hocket__str s)
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
         if (c == '%') {
-            if (s.n - i < 3 || !is_hex(s.p[i + 1]) || !is_hex(s.p[i + 2]))
+            if (s.n - i < 3 || !hocket__is_hex(s.p[i + 1]) || !hocket__is_hex(s.p[i + 2]))
                 return false;
         } else if (c == '#') {
             if (fragment)
                 return false;
             fragment = true;
-        } else if (!is_alpha(c) && !is_digit(c) && !in(c, "-._~:/?[]@!$&'()*+,;=")) {
+        } else if (!hocket__is_letter(c) && !hocket__is_digit(c)
+                   && !in(c, "-._~:/?[]@!$&'()*+,;=")) {
             return false;
         }
     }
@@ -294,9 +281,9 @@ static bool check_uri_reference(struct hocket__str s)
 static size_t scheme_length(struct hocket__str s)
 {
     size_t n = 0;
-    if (s.n == 0 || !is_alpha(s.p[0]))
+    if (s.n == 0 || !hocket__is_letter(s.p[0]))
         return 0;
-    while (n < s.n && (is_alpha(s.p[n]) || is_digit(s.p[n]) || in(s.p[n], "+-.")))
+    while (n < s.n && (hocket__is_letter(s.p[n]) || hocket__is_digit(s.p[n]) || in(s.p[n], "+-.")))
         n++;
     return n < s.n && s.p[n] == ':' ? n : 0;
 }

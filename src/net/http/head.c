@@ -165,10 +165,8 @@ static int read_status(struct hocket__str line)
 
 static void lower(struct hocket__str name, char *out)
 {
-    for (size_t i = 0; i < name.n; i++) {
-        char c = name.p[i];
-        out[i] = c >= 'A' && c <= 'Z' ? (char) (c + ('a' - 'A')) : c;
-    }
+    for (size_t i = 0; i < name.n; i++)
+        out[i] = hocket__lower(name.p[i]);
 }
 
 /* Hands one header over. Lines without a name (folded ones) are left out, and names of

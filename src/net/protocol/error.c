@@ -80,22 +80,17 @@ static void set_value(struct hocket__buf *b, struct hocket__str value)
         hocket__buf_addstr(b, value);
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* "34.07s" as Gemini's RetryInfo has it. */
 static int64_t read_delay(struct hocket__str text)
 {
     int64_t ms = 0, unit = 100;
     size_t i = 0;
-    for (; i < text.n && is_digit(text.p[i]) && ms <= MAX_DELAY; i++)
+    for (; i < text.n && hocket__is_digit(text.p[i]) && ms <= MAX_DELAY; i++)
         ms = ms * 10 + (text.p[i] - '0') * 1000;
     if (i == 0 || ms > MAX_DELAY)
         return -1;
     if (i < text.n && text.p[i] == '.')
-        for (i++; i < text.n && is_digit(text.p[i]); i++, unit /= 10)
+        for (i++; i < text.n && hocket__is_digit(text.p[i]); i++, unit /= 10)
             ms += (text.p[i] - '0') * unit;
     return ms;
 }

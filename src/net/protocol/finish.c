@@ -51,7 +51,7 @@ static const struct {
 static bool is_word(struct hocket__str s, const char *word)
 {
     for (size_t i = 0; i < s.n; i++, word++)
-        if (!*word || *word != (s.p[i] >= 'A' && s.p[i] <= 'Z' ? s.p[i] | 0x20 : s.p[i]))
+        if (!*word || *word != hocket__lower(s.p[i]))
             return false;
     return *word == 0;
 }

@@ -474,15 +474,10 @@ static uint64_t hash(struct hocket__str s, uint64_t h)
     return h;
 }
 
-static bool is_alnum(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 static bool fits(struct hocket__str id, size_t length)
 {
     for (size_t i = 0; i < id.n; i++)
-        if (!is_alnum(id.p[i]))
+        if (!hocket__is_alnum(id.p[i]))
             return false;
     return id.n == length;
 }

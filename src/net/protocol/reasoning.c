@@ -11,17 +11,12 @@
 
 enum tag { NONE, OPENING, CLOSING, CUT /* the text ends in what may become one */ };
 
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char) (c + ('a' - 'A')) : c;
-}
-
 /* How `s` compares with "name>". */
 static enum tag match(struct hocket__str s, const char *name, size_t *length)
 {
     size_t i = 0;
     for (; name[i] && i < s.n; i++)
-        if (lower(s.p[i]) != name[i])
+        if (hocket__lower(s.p[i]) != name[i])
             return NONE;
     if (i == s.n)
         return CUT;

@@ -69,7 +69,7 @@ static bool read_name(struct hocket__str text, struct hocket__authority *out)
     if (text.n == 0 || text.n > HOCKET__HOST_MAX)
         return false;
     for (size_t i = 0; i < text.n; i++)
-        out->host[i] = text.p[i] >= 'A' && text.p[i] <= 'Z' ? (char) (text.p[i] | 0x20) : text.p[i];
+        out->host[i] = hocket__lower(text.p[i]);
     out->host[text.n] = 0;
     return strlen(out->host) == text.n && has_labels(out->host)
            && (!looks_like_number(out->host) || read_v4(out));
