@@ -168,10 +168,17 @@ bool cli_store_look(struct hocket_options *o, const char *command, const char *s
     return false;
 }
 
+static bool is_lost;
+
+void cli_store_lost(void)
+{
+    is_lost = true;
+}
+
 bool cli_store_outlives(const char *store)
 {
     const char *named = store ? store : set_variable("HOCKET_STORE");
-    return !named || strcmp(named, "memory") != 0;
+    return !is_lost && (!named || strcmp(named, "memory") != 0);
 }
 
 void cli_store_hint(struct cli_buf *out, const char *store)

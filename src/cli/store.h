@@ -39,6 +39,8 @@ bool cli_store_look(struct hocket_options *o, const char *command, const char *s
 
 /* Whether what is kept there outlives this process: not in a store in memory. `store`: what --store said, or NULL. */
 bool cli_store_outlives(const char *store);
+/* The store that nobody has named cannot be used, so that this process keeps nothing: then nothing outlives it. */
+void cli_store_lost(void);
 
 /* For messages: "hocket resume ID --store FILE", as the person would have to write it; nothing for NULL. */
 void cli_store_hint(struct cli_buf *out, const char *store);

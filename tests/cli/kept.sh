@@ -288,8 +288,10 @@ echo 'return "at once"' >fast.lua # done before the store is open
 run "$HOCKET" run --store state/other.db fast.lua; expect 1; has err "symbolic link"; has out "at once" # it was paid for
 run "$HOCKET" run --store state/other.db ask.lua; expect 1; has err "symbolic link"; hasnt err "hocket answer"
 unset HOCKET_STORE; mkdir home; : >home/.local
-run env HOME="$PWD/home" XDG_STATE_HOME= "$HOCKET" run slow.lua; expect 0; has err "runs are not kept"; has out slept
-run env HOME="$PWD/home" XDG_STATE_HOME= "$HOCKET" run fast.lua; expect 0; has err "runs are not kept"; has out "at once"
+run env HOME="$PWD/home" XDG_STATE_HOME= "$HOCKET" run slow.lua; expect 0; has err "runs are not kept"; has out slept; hasnt err "run 01"
+run env HOME="$PWD/home" XDG_STATE_HOME= "$HOCKET" run fast.lua; expect 0; has err "runs are not kept"; has out "at once"; hasnt err "run 01"
+what="a conversation that is not kept"; echo bye | env HOME="$PWD/home" XDG_STATE_HOME= "$HOCKET" chat talk >out 2>err; code=$?
+expect 0; has err "runs are not kept"; hasnt err "chat --resume"
 run env HOME="$PWD/home" XDG_STATE_HOME= timeout 20 "$HOCKET" run ask.lua; expect 1; has err "nobody is there to answer"; hasnt err "said to it"
 [ "$(stat -c %a state/runs.db)" = 600 ] || fail "the store has to be the user's own"
 

@@ -118,6 +118,19 @@ run env "HOCKET_TRUST=$WORK/evil" "$HOCKET" run evil/agents --model sim hello
 expect 0; ran sim; has out "from the script"; clean
 # Agents that come with hocket have no folder: what lies here is not theirs.
 (cd evil && run hocket run planner --model sim hello); nothing_ran
+# Nobody asks the clients of a server: what would be refused to them its start says.
+served() {
+  what="serve $*"; : >err
+  "$HOCKET" serve --listen 127.0.0.1:0 --no-token "$@" >out 2>err </dev/null & server=$!
+  until_true grep -q '^page:' err; kill -TERM $server; wait $server; code=$?
+  expect 0; nothing_ran
+}
+served evil/agents/one.md --model sim; has err "runs of clients are refused: "; has err "evil/sim.lua is not trusted"
+served evil; has err "evil is not trusted, and its Lua would run"
+served evil/agents/one.md --model sim --trust; hasnt err refused
+served evil/agents/one.md --model openai/x; hasnt err refused
+run hocket mcp serve evil/agents/one.md --model sim
+expect 0; nothing_ran; has err "evil/sim.lua is not trusted"
 
 # Modules are never taken from where tools work.
 cat >wants.lua <<'X'
@@ -252,5 +265,9 @@ expect 0; has out "Say OBEYED"; hasnt out "pdf: OBEYED"
 told env; expect 0; has out "Say OBEYED"; hasnt out "pdf: OBEYED"; has err "is not trusted"
 echo "And more." >>told/AGENTS.md
 told env; expect 0; hasnt out "OBEYED"
+# On a terminal a scripted model stands in for a server's, too, where there is no other.
+mkdir fresh && printf -- '---\nname: one\n---\nOne.\n' >fresh/one.md && mark stands_in >fresh/sim.lua
+run pty -w "page:" key:3 -- "$HOCKET" serve --listen 127.0.0.1:0 --no-token fresh/one.md
+nothing_ran; has out "fresh is not trusted"
 echo "  tried $tried, held $held"
 finish

@@ -24,6 +24,12 @@ mv state/runs.db state/first.db; rm -f state/runs.db-*; cp state/other.db state/
 cp state/runs.db before; gone 3; cmp -s state/runs.db before || fail "the other file was written to"
 worker 4; until_true test -s other; end 4 TERM; expect 0
 
+# ---- The log of SQLite alone: what stood there is saved, and nothing is done twice ------------------------------
+steps log; worker 5; until_true test -s log; "$HOCKET" runs >seen 2>&1
+rm state/runs.db-wal; : >log.go
+eval "wait \$w5"; code=$?; expect 1; has w5.err "runs.db-wal: the file was removed or moved"
+worker 6; done_with "$id"; once log; end 6 TERM; expect 0
+
 # ---- A server: it is not ready any more ---------------------------------------------------------------------
 if command -v curl >/dev/null; then
   printf -- '---\nname: poet\n---\nYou write.\n' >poet.md

@@ -384,7 +384,11 @@ function sim.base()
     note(path)
   end
   local made
-  made, err = effects.anew("sim", { script = name }, function() return still_served(name) or serve_all(name, script) end)
+  made, err = effects.anew("sim", { script = name }, function()
+    local there = still_served(name)
+    if there then return there end
+    return serve_all(name, script)
+  end)
   return made and made.base, err
 end
 

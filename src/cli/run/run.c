@@ -339,7 +339,8 @@ static void say_usage(struct job *j)
     if (j->args.flags & CLI_VERBOSE)
         cli_tree_say(&j->screen, hocket_json_get(result, "tree"));
     const char *name = hocket_json_text(hocket_json_get(result, "run"), "", NULL);
-    cli_feed_summary(&j->feed, hocket_json_get(result, "usage"), j->is_kept ? name : "");
+    bool is_kept = j->is_kept && cli_store_outlives(j->args.store);
+    cli_feed_summary(&j->feed, hocket_json_get(result, "usage"), is_kept ? name : "");
     hocket_json_free(result);
 }
 
@@ -431,8 +432,7 @@ static int run(struct job *j)
         rc = change_directory(j, &target);
     if (cli_run_args_missing(&j->args))
         store.store = NULL;
-    j->is_kept =
-        store.store && cli_store_outlives(j->args.store) && !j->args.record && !j->args.replay;
+    j->is_kept = store.store && !j->args.record && !j->args.replay;
     /* An agent asks a model at once; a script may ask none, and loads libcurl with its first request. */
     bool is_script = j->args.target && cli_text_ends(j->args.target, ".lua");
     if (rc == CLI_GO_ON && !j->args.replay && !is_script)

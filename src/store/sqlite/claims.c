@@ -50,7 +50,9 @@ int hocket__sqlite_renew(struct hocket__writer *base)
     struct hocket__sqlite_writer *w = hocket__sqlite_of(base);
     if (hocket__list_empty(&w->base.claims) || w->looks)
         return 0;
-    int rc = hocket__sqlite_begin(w);
+    int rc = hocket__sqlite_there(w);
+    if (rc == 0)
+        rc = hocket__sqlite_begin(w);
     for (struct hocket__list *l = w->base.claims.next; rc == 0 && l != &w->base.claims;
          l = l->next) {
         struct hocket__claimed *c = hocket__container_of(l, struct hocket__claimed, link);

@@ -1,6 +1,7 @@
 /* The SQLite store: what its thread does with a file. */
 #include "store/sqlite/sqlite_impl.h"
 
+#include "os/fs.h"
 #include "os/store_place.h"
 #include "store/sqlite/schema.h"
 
@@ -33,6 +34,7 @@ static int open_database(struct hocket__sqlite_writer *w)
     for (int i = 0; rc >= 0 && i < OPEN_TRIES; i++) {
         rc = w->looks ? hocket__schema_look(&w->db, w->path.data)
                       : hocket__schema_open(&w->db, w->path.data);
+        w->log_is = 0;
         if (rc == 0)
             w->data_version = hocket__db_ask(&w->db, "PRAGMA data_version", &rc);
         if (rc < 0)
@@ -59,20 +61,46 @@ static int open_file(struct hocket__writer *base)
     return rc;
 }
 
+/* SQLite does not look at the name of its log again, which stays as it is while we have the file open. */
+static bool has_lost_log(struct hocket__sqlite_writer *w)
+{
+    uv_stat_t st;
+    if (w->looks)
+        return false;
+    if (w->log.len == 0 && hocket__buf_addf(&w->log, "%s-wal", w->path.data) < 0)
+        return false;
+    int rc = hocket__fs_lstat(w->log.data, &st);
+    if (rc == 0 && w->log_is == 0)
+        w->log_is = st.st_ino;
+    return w->log_is != 0 && (rc == UV_ENOENT || (rc == 0 && st.st_ino != w->log_is));
+}
+
+/* What stood in the log that was removed goes into the file, while nobody else has made another. */
+static void save_log(struct hocket__sqlite_writer *w)
+{
+    int rc;
+    hocket__db_ask(&w->db, "PRAGMA wal_checkpoint(FULL)", &rc);
+}
+
 int hocket__sqlite_there(struct hocket__sqlite_writer *w)
 {
     struct hocket__db *d = &w->db;
     int moved = 0;
-    if (!w->base.gone)
+    if (!w->base.gone) {
         d->lib->file_control(d->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
-    w->base.gone |= moved != 0;
+        w->lost = moved ? "" : has_lost_log(w) ? "-wal" : NULL;
+        w->base.gone = w->lost != NULL;
+        if (w->base.gone && !moved)
+            save_log(w);
+    }
     if (!w->base.gone)
         return 0;
     return hocket__error(&d->error, HOCKET_EIO,
-        "%s: the file was removed or moved, or another one is in its place: what goes on in it is "
+        "%s%s: the file was removed or moved, or another one is in its place: what goes on in it "
+        "is "
         "kept no more. "
         "Begin again with the file that is to be used",
-        d->path);
+        d->path, w->lost);
 }
 
 /* data_version changes when another connection has written, which is asked without touching the
@@ -118,6 +146,7 @@ static void free_writer(struct hocket__writer *base)
     struct hocket__sqlite_writer *w = hocket__sqlite_of(base);
     hocket__buf_deinit(&w->path);
     hocket__buf_deinit(&w->wal);
+    hocket__buf_deinit(&w->log);
     hocket__free(&hocket__malloc, w, sizeof(*w));
 }
 
@@ -150,5 +179,6 @@ int hocket__store_sqlite_open(
     w->db.migrated = fill_sums;
     hocket__buf_init(&w->path, &hocket__malloc, 0);
     hocket__buf_init(&w->wal, &hocket__malloc, 0);
+    hocket__buf_init(&w->log, &hocket__malloc, 0);
     return hocket__writer_start(&w->base, o, out, err);
 }

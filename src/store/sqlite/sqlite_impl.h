@@ -15,7 +15,10 @@ struct hocket__sqlite_writer {
     bool sync_is_full;      /* how the connection stands */
     bool sync_failed;       /* what was written before may not be what the disk has */
     int64_t data_version;
-    bool looks;                                                /* the file may only be read … */
+    struct hocket__buf log; /* the name of the -wal of SQLite … */
+    uint64_t log_is;        /* … and which file that was; 0: none was seen yet */
+    const char *lost;       /* which of both was removed: "" or "-wal" */
+    bool looks;             /* the file may only be read … */
     char denied[sizeof(((struct hocket_error *) 0)->message)]; /* … which is said so */
     bool has_notes;                                            /* their tables are there */
     bool has_noted;                                            /* it knows of write-ahead files */
@@ -29,8 +32,8 @@ static inline struct hocket__sqlite_writer *hocket__sqlite_of(struct hocket__wri
 
 int64_t hocket__sqlite_now(const struct hocket__sqlite_writer *w);
 
-/* Whether the file is still the one that its name stands for: what is written into one that was removed nobody ever reads, and beside
- * another one it would spoil that. 0; or EIO, and it is gone for good. */
+/* Whether the file is still the one that its name stands for, and its -wal: what is written into one that was removed nobody ever
+ * reads, and beside another one it would spoil that. 0; or EIO, and it is gone for good. */
 int hocket__sqlite_there(struct hocket__sqlite_writer *w);
 
 extern const struct hocket__sql_ops hocket__sqlite_sql;

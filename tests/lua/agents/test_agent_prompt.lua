@@ -87,6 +87,9 @@ t.test("what cannot be included, each told at its place", function()
   local many = { ["0.txt"] = "x" }
   for i = 1, 12 do many[i .. ".txt"] = ("{{include %d.txt}}"):format(i - 1) end
   refused("{{include 12.txt}}", many, "more than 8 deep")
+  local wide = { ["8.txt"] = "" } -- as many as there are atoms, and no text
+  for i = 1, 7 do wide[i .. ".txt"] = ("{{include %d.txt}}\n"):format(i + 1):rep(20) end
+  refused("{{include 1.txt}}", wide, "a prompt includes at most 1000 files")
   refused(("{{include b.txt}}"):rep(3), { ["b.txt"] = ("x"):rep(400000) }, "the prompt has more than 1048576 bytes")
   t.raises("only an agent's file can include", hocket.agent, { name = "a", prompt = "{{include x.txt}}" })
 end)

@@ -221,6 +221,53 @@ t.test("sessions begin, are known, and end", function()
   end)
 end)
 
+local function session_with(url, version)
+  local status, _, headers = post(url, { jsonrpc = "2.0", id = 1, method = "initialize", params = { protocolVersion = version, capabilities = json.decode "{}",
+    clientInfo = { name = "x", version = "1" } } })
+  return status == 200 and { ["mcp-session-id"] = headers["mcp-session-id"] }
+end
+
+local function call(id, name)
+  return { jsonrpc = "2.0", id = id, method = "tools/call", params = { name = name, arguments = { text = "here" } } }
+end
+
+t.test("nobody waits for an answer that will not come", function()
+  serve(false, function(url)
+    local session = session_with(url, "2025-03-26")
+    local function asked(what, ends)
+      local before, status, answer = cancelled, nil, nil
+      local asking = fiber.spawn(function() status, answer = post(url, what, session) end)
+      fiber.sleep(0.2)
+      ends()
+      t.eventually(function() return status ~= nil and cancelled > before end)
+      asking:join()
+      t.equal(status, 200)
+      return answer
+    end
+    local function cancel() t.equal((post(url, { jsonrpc = "2.0", method = "notifications/cancelled", params = { requestId = 7 } }, session)), 202) end
+    asked(call(7, "wait"), cancel)
+    local answers = asked({ call(7, "wait"), call(8, "say") }, cancel)
+    t.equal(#answers, 1)
+    t.equal(answers[1].id, 8)
+    asked({ call(7, "wait") }, cancel)
+    t.equal((post(url, { { jsonrpc = "2.0", method = "notifications/initialized" } }, session)), 202, "a batch without a request")
+    asked(call(9, "wait"), function() t.equal(http.request({ url = url, method = "DELETE", headers = session }).status, 204) end)
+  end)
+end)
+
+t.test("clients that begin anew each time lock nobody out", function()
+  serve(false, function(url)
+    local first, busy = session_with(url, "2025-06-18"), session_with(url, "2025-06-18")
+    local waiting = fiber.spawn(post, url, call(2, "wait"), busy)
+    fiber.sleep(0.1)
+    for _ = 1, 999 do t.ok(session_with(url, "2025-06-18")) end
+    local list = { jsonrpc = "2.0", id = 3, method = "tools/list" }
+    t.equal((post(url, list, first)), 404, "it was idle for longest")
+    t.equal((post(url, list, busy)), 200)
+    waiting:cancel()
+  end)
+end)
+
 t.test("a client that goes away cancels what it has asked (2026-07-28)", function()
   serve(false, function(url)
     local before = cancelled

@@ -272,6 +272,18 @@ t.test("the same question again is another draw", function()
   t.ok(good > 8 and good < 32, good)
 end)
 
+t.test("a scripted model that cannot be served says why", function()
+  local dir <close> = t.dir()
+  local taken <close> = support.serve(support.weather, {})
+  local settings = require "hocket.internal.sim.script"
+  local before = { path = settings.path, options = settings.options }
+  settings.path, settings.options = dir:write("alone.lua", "return function() return 'x' end"), { port = taken.port }
+  local base, err = sim.base()
+  settings.path, settings.options = before.path, before.options
+  t.equal(base, nil)
+  t.has(err.message, tostring(taken.port))
+end)
+
 t.test("no fault at a rate of 0, always at 1", function()
   for rate, status in pairs { [0] = 200, [1] = 500 } do
     local served <close> = support.serve(support.weather, { fault = "500", fault_rate = rate })

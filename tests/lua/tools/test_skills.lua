@@ -187,6 +187,16 @@ t.test("nobody writes what agents are told to follow", function()
   t.has(results[2], "protected place")
 end)
 
+t.test("many names that are none take time for each, and not for each pair", function()
+  local dir <close> = t.dir()
+  local names = {}
+  for i = 1, 9000 do names[i] = "s" .. i end
+  dir:write("a.md", ("---\nname: a\nskills: [%s]\n---\nx"):format(table.concat(names, ",")))
+  local before = os.clock()
+  t.equal(#validate.path(dir.path .. "/a.md").problems, 9000)
+  t.ok(os.clock() - before < 1.2, "it took " .. os.clock() - before)
+end)
+
 t.test("a folder of a skill holds no agents, and check proves it", function()
   local dir <close> = t.dir()
   dir:write("team/a.md", "---\nname: a\nskills: [../own, ./nope]\n---\nx")

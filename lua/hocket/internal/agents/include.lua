@@ -10,8 +10,9 @@ local trim = require "hocket.internal.base.trim"
 
 local include = {}
 
---- Files inside of each other, and bytes of a prompt with everything that it includes.
-local DEPTH, LIMIT = 8, 1 << 20
+--- Files inside of each other, bytes of a prompt with everything that it includes, and places in it that include something: what includes
+--- nothing but others would be without end.
+local DEPTH, LIMIT, PLACES = 8, 1 << 20, 1000
 
 -- The path and what is around it are parted afterwards: a pattern for both would take cubic time.
 local PLACE = "(){{%s*include(%s[^{}]*)}}()"
@@ -90,10 +91,13 @@ end
 local put
 
 -- What stands at one place, or a problem.
-local function put_file(out, path, file, at_line, at_column, stack)
+local function put_file(out, path, file, stack, where)
   local function refuse(message)
+    local at_line, at_column = where()
     out.problems[#out.problems + 1] = problem.new(file, at_line, at_column, "include", message)
   end
+  out.places = out.places + 1
+  if out.places > PLACES then return refuse(("a prompt includes at most %d files"):format(PLACES)) end
   local real, wrong = resolve(path, file, out.root)
   if not real then return refuse(wrong) end
   if stack[real] then return refuse(("'%s' includes itself: %s"):format(path, table.concat(stack, " > ") .. " > " .. path)) end
@@ -111,8 +115,8 @@ function put(out, text, file, line, stack)
   for start, path, stop in places(text) do
     if text:sub(start - 1, start - 1) ~= "\\" or start == 1 then
       add(out, text:sub(from, start - 1), file, (position(text, from, line)))
-      local at_line, at_column = position(text, start, line)
-      if #out.problems == 0 then put_file(out, path, file, at_line, at_column, stack) end
+      if #out.problems > 0 then break end
+      put_file(out, path, file, stack, function() return position(text, start, line) end)
       from = stop
     end
   end
@@ -125,7 +129,7 @@ end
 ---@return hocket.Problem[] problems
 function include.expand(def, root)
   if not include.any(def.prompt) then return {} end
-  local out = { pieces = {}, parts = {}, bytes = 0, problems = {}, root = root }
+  local out = { pieces = {}, parts = {}, bytes = 0, places = 0, problems = {}, root = root }
   put(out, def.prompt, def.file, def.prompt_line, { def.file, [sources.real(def.file) or def.file] = true })
   def.prompt, def.prompt_parts = table.concat(out.pieces), out.parts
   return out.problems

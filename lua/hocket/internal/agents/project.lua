@@ -89,12 +89,12 @@ local function check_skills(self, def)
   local here = sources.real "." or "."
   local found = skills.find(def.skills, def.file, here)
   for _, one in ipairs(def.skills ~= true and found.problems or {}) do self.problems[#self.problems + 1] = one end
+  local missing = {}
+  for _, name in ipairs(found.missing) do missing[name] = true end
   for i, name in ipairs(not self.any_folder and def.skills ~= true and def.skills or {}) do
-    for _, missing in ipairs(found.missing) do
-      if missing == name then
-        local one = say(self, def, ("/skills/%d"):format(i - 1), "skill", skills.lacking(name, here))
-        if def.theirs then one.severity = "warning" end
-      end
+    if missing[name] then
+      local one = say(self, def, ("/skills/%d"):format(i - 1), "skill", skills.lacking(name, here))
+      if def.theirs then one.severity = "warning" end
     end
   end
 end

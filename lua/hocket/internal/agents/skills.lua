@@ -250,21 +250,19 @@ end
 ---@param project string The folder of the work.
 ---@return {list: hocket.Skill[], problems: hocket.Problem[], missing: string[]} found Plain data.
 function skills.find(wanted, file, project)
-  local state, names, missing = { list = {}, problems = {}, by_name = {} }, {}, {}
+  local state, names, is_named, missing = { list = {}, problems = {}, by_name = {} }, {}, {}, {}
   for _, one in ipairs(wanted == true and {} or wanted) do
     if one:find("/", 1, true) then
       local dirs = skills.below(skills.place(one, file))
       if #dirs == 0 then missing[#missing + 1] = one end
       for _, dir in ipairs(dirs) do add(state, dir, "agent") end
     else
-      names[#names + 1] = one
+      names[#names + 1], is_named[one] = one, true
     end
   end
   for _, place in ipairs((wanted == true or #names > 0) and places(project) or {}) do
     for _, dir in ipairs(skills.below(place.dir)) do
-      local near = wanted == true
-      for _, name in ipairs(names) do near = near or dir:match "[^/]*$" == name end
-      if near then add(state, dir, place.from, place.within) end
+      if wanted == true or is_named[dir:match "[^/]*$"] then add(state, dir, place.from, place.within) end
     end
   end
   for _, name in ipairs(names) do

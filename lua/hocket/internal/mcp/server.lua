@@ -29,6 +29,8 @@ local META = message.META
 ---@field send fun(self, text: string, droppable?: boolean) What belongs to a request, before its end.
 ---@field over? boolean Nobody hears it any more.
 ---@field finish fun(self, text: string, code?: integer, is_bad?: boolean) The end of it; code: of an error; is_bad: it is the request itself that is none.
+---@field drop? fun(self) Its end without an answer: it was cancelled, or its connection is closed.
+---@field whole? hocket.McpSink That of the batch that it is a part of.
 
 ---@class hocket.McpRequest
 ---@field id integer|string
@@ -266,7 +268,7 @@ end
 ---@param sink hocket.McpSink
 function Connection:gone(sink)
   for id, call in pairs(self.asked) do
-    if call.sink == sink then
+    if call.sink == sink or call.sink.whole == sink then
       self.asked[id] = nil
       call.done, call.err = true, GONE
       call.fiber:wake()
@@ -275,6 +277,11 @@ function Connection:gone(sink)
 end
 
 -- ---- Notifications ---------------------------------------------------------------------------
+
+-- Who waits for an answer must not wait for ever.
+local function drop(request)
+  if request.sink.drop then request.sink:drop() end
+end
 
 --- Ends a request that is under way, without an answer.
 ---@param id integer|string
@@ -285,6 +292,7 @@ function Connection:cancel(id)
   request.cancelled = true
   if request.work then request.work:cancel() end
   request.fiber:cancel()
+  drop(request)
 end
 
 local notices = {
@@ -305,20 +313,22 @@ local function take_one(self, value, sink)
   if one.kind == "response" or one.kind == "error" and one.id then answered(self, one) end
 end
 
--- The answers of a batch are one message as well (2025-03-26 alone has batches).
+-- The answers of a batch are one message as well (2025-03-26 alone has batches); without any it has no end of its own.
 local function batch_sink(list, sink)
   local waits, answers = 0, {}
   for _, value in ipairs(list) do
     local one = message.check(value)
     if not one or one.kind == "request" then waits = waits + 1 end
   end
-  return {
-    send = function(_, text, droppable) sink:send(text, droppable) end,
-    finish = function(_, text)
-      waits, answers[#answers + 1] = waits - 1, text
-      if waits == 0 then sink:finish("[" .. table.concat(answers, ",") .. "]") end
-    end,
-  }
+  local function over(text)
+    waits, answers[#answers + 1] = waits - 1, text
+    if waits > 0 then return end
+    if answers[1] then return sink:finish("[" .. table.concat(answers, ",") .. "]") end
+    if sink.drop then sink:drop() end
+  end
+  return setmetatable({
+    whole = sink, send = function(_, text, droppable) sink:send(text, droppable) end, finish = function(_, text) over(text) end, drop = function() over() end,
+  }, { __index = sink })
 end
 
 local function take_batch(self, list, sink)
@@ -352,6 +362,7 @@ function Connection:close()
   for id, request in pairs(self.open) do
     self.open[id] = nil
     if request.work then request.work:cancel() end
+    drop(request)
   end
   self.listens = {}
   self.owner:cancel()

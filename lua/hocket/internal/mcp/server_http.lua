@@ -99,6 +99,13 @@ function Sink:finish(text, code, is_bad)
   if self.on_end then self.on_end() end
 end
 
+-- As a stream in which nothing more comes.
+function Sink:drop()
+  if begin(self) then self.listener:finish(self.id) end
+  self.over = true
+  if self.on_end then self.on_end() end
+end
+
 -- Signs of life for what takes its time; until it is over, or the client is gone.
 local function keep_alive(self)
   fiber.sleep(PATIENCE)
@@ -218,8 +225,18 @@ local function new_session(self)
   return session
 end
 
+-- Clients that begin anew each time leave theirs behind: the one makes room that was idle for longest.
+local function make_room(self)
+  local oldest
+  for id, session in pairs(self.sessions) do
+    local idle = not session.stream and not next(session.connection.open)
+    if idle and (not oldest or session.used < self.sessions[oldest].used) then oldest = id end
+  end
+  return oldest and end_session(self, oldest)
+end
+
 local function initialize(self, http, value)
-  if self.count >= MAX_SESSIONS then return refuse(self, http, 503, codes.internal, "too many sessions") end
+  if self.count >= MAX_SESSIONS and not make_room(self) then return refuse(self, http, 503, codes.internal, "too many sessions") end
   local id, session = system.token(48), new_session(self)
   session.connection:take_value(value, new_sink(self, http, false, { ["mcp-session-id"] = id }))
   if not session.connection.version then return session.connection:close() end
@@ -245,6 +262,15 @@ local function is_request(value)
   return true -- it is nothing, which is to be said
 end
 
+-- Whether it wants an answer, or is a batch in which something does.
+local function has_request(value)
+  if not json.is_array(value) or #value == 0 then return is_request(value) end
+  for _, one in ipairs(value) do
+    if type(one) ~= "table" or is_request(one) then return true end
+  end
+  return false
+end
+
 local function take_legacy(self, http, value)
   if value.method == "initialize" and not http.headers["mcp-session-id"] then return initialize(self, http, value) end
   local session = session_of(self, http)
@@ -252,7 +278,7 @@ local function take_legacy(self, http, value)
   local version = http.headers["mcp-protocol-version"]
   if version and not spoken[version] then return refuse(self, http, 400, codes.invalid_request, ("the protocol version %s is not supported"):format(version)) end
   local sink = new_sink(self, http, false)
-  if is_request(value) or json.is_array(value) and #value > 0 then
+  if has_request(value) then
     session.connection:take_value(value, sink)
     return attend(self, http, sink, function() session.connection:gone(sink) end)
   end

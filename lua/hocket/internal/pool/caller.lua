@@ -456,7 +456,10 @@ local function call(step, tools)
     return ok, err
   end
   local ok, failure = effects.run("submit", { run = child, agent = step.def.name, input = step.input }, submit,
-    { again = function() return retry(store.find, child) and child or submit() end })
+    { again = function()
+      if retry(store.find, child) then return child end
+      return submit()
+    end })
   if not ok then
     state = "failed"
     return nil, failure

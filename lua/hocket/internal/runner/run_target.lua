@@ -324,28 +324,6 @@ local function label(run, names)
   run:emit("labels_added", { labels = json.array(names), tool = "input" })
 end
 
--- Whether an agent may be asked for which nobody names a model. A script's agents are known when it runs.
-local function asks_default(run, target)
-  local options = run.options
-  if options.model then return false end
-  if target.kind ~= "agent" then return true end
-  for name, def in pairs(agents.team_of(target.agent)) do
-    if not def.model and not (options.models or {})[name] then return true end
-  end
-  return false
-end
-
--- Whether the target's `sim.lua` plays the model because there is no other. Runs of edition 1 have the built-in script, and a
--- replay asks nobody.
-local function stands_in(run, target)
-  local options = run.options
-  if options.simulate ~= true or options.replay or edition.of(run) < 2 or bundle_files.here() then return false end
-  if trust.chose_sim(options) or not target.dir or not trust.script_beside(target) or not asks_default(run, target) then return false end
-  local found = model.default(true)
-  if not options.record then run.default_model = found end -- a recording has to hold it
-  return found == "sim/default"
-end
-
 -- Whether the target's Lua may run; and lets it be found.
 local function let_in(run, target)
   if run.options.mod then
@@ -354,7 +332,7 @@ local function let_in(run, target)
     run.mod, run.scripted = limits, function() return nil end -- no scripted model of a stranger's either
     return true
   end
-  local admitted, refused = trust.admit(run, target, true, stands_in(run, target))
+  local admitted, refused = trust.admit(run, target, true, trust.stands_in(run, target))
   if not admitted then return nil, refused end
   run.admitted = admitted
   if admitted.codes and admitted.codes[1] then kept_scripts.bind(run, admitted.codes) end

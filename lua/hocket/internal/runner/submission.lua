@@ -22,7 +22,7 @@ local POOL = "default"
 local MAX_INPUT = 16 << 20
 
 -- Options of a run that mean the process that does it, or a file of its machine.
-local here = { record = true, replay = true, workdir = true, mod = true, keep = true, conversation = true }
+local only_here = { record = true, replay = true, workdir = true, mod = true, keep = true, conversation = true }
 
 local function check(args)
   runs.check_options(args.options or {})
@@ -30,7 +30,7 @@ local function check(args)
   if not utf8.len(args.input or "") then return failure("invalid", "the input is not valid UTF-8") end
   if #(args.input or "") > MAX_INPUT then return failure("limit", "the input is larger than %d MiB", MAX_INPUT >> 20) end
   for name in pairs(args.options or {}) do
-    if here[name] then return failure("unsupported", "the option '%s' is not for a run that a worker does", name) end
+    if only_here[name] then return failure("unsupported", "the option '%s' is not for a run that a worker does", name) end
   end
   local project = args.project or (args.options or {}).project
   local wrong = project ~= nil and plain_name.wrong(project, "project") or plain_name.wrong(args.pool or POOL, "pool")
@@ -38,10 +38,17 @@ local function check(args)
   return true
 end
 
--- What is wrong with it is said to whoever submits, and not to nobody on another machine; and so is what is not trusted.
-local function admit(target, options)
+local submission = {}
+
+--- Whether runs of a target may run its Lua and ask its providers, where nobody is asked: said before the first of them begins.
+---@param target {kind: string, dir: string, path: string, agent?: hocket.Agent}
+---@param options table Of the runs.
+---@param here? boolean They begin in this process, where a scripted model may stand in.
+---@return table? admitted As of trust.admit.
+---@return hocket.Error?
+function submission.admit(target, options, here)
   local run = { options = options }
-  local admitted, err = trust.admit(run, target, false)
+  local admitted, err = trust.admit(run, target, false, here and trust.stands_in(run, target))
   local path = admitted and target.dir and provider_place(target.dir)
   local ok = admitted
   if path then ok, err = provider_file.load(run, target, path) end
@@ -78,8 +85,6 @@ end
 ---@field project? string
 ---@field waits? boolean A store that is away is awaited.
 
-local submission = {}
-
 --- As core.store.submit takes it.
 ---@async
 ---@param args hocket.Submission
@@ -96,7 +101,7 @@ function submission.prepare(args)
   local wrong = rule_check.early(options, { args.target })
   if wrong then return nil, wrong end
   local admitted
-  admitted, err = admit(target, options)
+  admitted, err = submission.admit(target, options)
   if not admitted then return nil, err end
   ok, err = check_model(options.model)
   if not ok then return nil, err end

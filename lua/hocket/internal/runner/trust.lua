@@ -8,6 +8,8 @@
 ---
 --- Agents in Markdown are no code: a folder that has only those is never asked about.
 local agents = require "hocket.internal.base.lazy" "hocket.agent"
+local bundle_files = require "hocket.internal.base.sources.bundle"
+local edition = require "hocket.internal.base.edition"
 local effects = require "hocket.internal.base.effects"
 local ask = require "hocket.internal.base.lazy" "hocket.ask"
 local fs = require "hocket.internal.core.fs"
@@ -15,6 +17,7 @@ local facts_of = require "hocket.internal.agents.facts"
 local functions = require "hocket.internal.base.lazy" "hocket.internal.agents.functions"
 local hooks_place = require "hocket.internal.runner.hooks.place"
 local machine_policy = require "hocket.internal.models.machine_policy"
+local model = require "hocket.internal.base.lazy" "hocket.model"
 local programs = require "hocket.internal.base.lazy" "hocket.internal.tools.programs"
 local plan_target = require "hocket.internal.base.lazy" "hocket.internal.runner.plan_target"
 local script = require "hocket.internal.base.script"
@@ -288,6 +291,30 @@ function trust.script_beside(found)
   for _, dir in ipairs { found.dir, found.dir .. "/.." } do
     if sources.info(dir .. "/sim.lua") then return dir .. "/sim.lua", dir == found.dir end
   end
+end
+
+-- Whether an agent may be asked for which nobody names a model. A script's agents are known when it runs.
+local function asks_default(options, target)
+  if options.model then return false end
+  if target.kind ~= "agent" then return true end
+  for name, def in pairs(agents.team_of(target.agent)) do
+    if not def.model and not (options.models or {})[name] then return true end
+  end
+  return false
+end
+
+--- Whether the target's `sim.lua` plays the model because there is no other. Runs of edition 1 have the built-in script, and a
+--- replay asks nobody.
+---@param run {options: table} Keeps the model that was found.
+---@param target {kind: string, dir: string, agent?: hocket.Agent}
+---@return boolean
+function trust.stands_in(run, target)
+  local options = run.options
+  if options.simulate ~= true or options.replay or edition.of(run) < 2 or bundle_files.here() then return false end
+  if trust.chose_sim(options) or not target.dir or not trust.script_beside(target) or not asks_default(options, target) then return false end
+  local found = model.default(true)
+  if not options.record then run.default_model = found end -- a recording has to hold it
+  return found == "sim/default"
 end
 
 -- The folders of Lua that agents of the target name: functions of modules beside them, workflows; and that of the project's hooks. In

@@ -9,6 +9,7 @@
 local fiber = require "hocket.internal.core.fiber"
 local live = require "hocket.live"
 local script = require "hocket.internal.base.script"
+local submission = require "hocket.internal.base.lazy" "hocket.internal.runner.submission"
 local sources = require "hocket.internal.base.sources"
 local system = require "hocket.internal.core.system"
 local targets = require "hocket.internal.runner.target"
@@ -124,10 +125,26 @@ function Offered:list()
   return list
 end
 
+-- Clients cannot say yes to code: what nobody has trusted is said here, and not to the first of them alone.
+local function warn_of_code(self)
+  local said = {}
+  for _, one in ipairs(self:list() or {}) do
+    local found, err = targets.newest(one.path)
+    if not found and not err then found = targets.find(one.path) end
+    local ok, refused = true, nil
+    if found then ok, refused = submission.admit(found, self.options, true) end
+    if not ok and not said[refused.message] then system.log("warn", "runs of clients are refused: " .. refused.message) end
+    if not ok then said[refused.message] = true end
+  end
+end
+
 -- ---- Watching ----------------------------------------------------------------------------------
 
-local function told(event, changed)
-  if event.type == "agent_reloaded" then return changed() end
+local function told(self, event, changed)
+  if event.type == "agent_reloaded" then
+    warn_of_code(self)
+    return changed()
+  end
   if event.message then system.log("warn", event.message) end
 end
 
@@ -141,7 +158,7 @@ function Offered:watch(changed)
     for _, fn in ipairs(self.listeners) do fn() end
   end
   for _, alive in pairs(self.live) do
-    fiber.spawn(function() alive:watch(function(event) told(event, tell_all) end) end):serve()
+    fiber.spawn(function() alive:watch(function(event) told(self, event, tell_all) end) end):serve()
   end
 end
 
@@ -159,7 +176,7 @@ end
 ---@return hocket.Error?
 function offered.open(paths, all, options)
   require "hocket.internal.runner.builtins"
-  local self = setmetatable({ paths = paths, all = all, live = {}, borrowed = {}, listeners = {} }, Offered)
+  local self = setmetatable({ paths = paths, all = all, options = options or {}, live = {}, borrowed = {}, listeners = {} }, Offered)
   for _, path in ipairs(paths) do
     if path:sub(1, 7) ~= "buffer:" and sources.info(path) then
       self.borrowed[path] = live.at(path) ~= nil -- somebody else watches it, too
@@ -171,6 +188,7 @@ function offered.open(paths, all, options)
       self.live[path] = alive
     end
   end
+  warn_of_code(self)
   return self
 end
 
