@@ -18,7 +18,7 @@ local LEASE, TICK, AHEAD, RETRY = 10, 1, 0.25, 0.25
 --- Between two tries for places; after so long places that nobody uses are given back.
 local SOON = 0.02
 --- Seconds over which it is counted how much is taken.
-local COUNT = 0.1
+local COUNT = 0.01
 --- Of any 60 seconds, in the milliseconds in which a minute's limit comes back: what was granted may be used a little later.
 local MINUTE = 62000
 
@@ -50,20 +50,23 @@ local function wait_for(self, drawn)
   self.pause = math.min(self.pause or RETRY, math.max(seconds, 0.001))
 end
 
+-- What a process may have beside what it needs: what all of them have in a moment.
+local function most_ahead(limit) return math.max(math.floor(limit * AHEAD / 60), 1) end
+
 -- How much is to be there: what the ones who wait need, and what will be taken in a moment, by what was taken lately.
 local function ahead_of(self, what, took, limit)
   local rate = self.rates[what] or { a_second = 0, took = 0, since = fiber.now() - TICK }
   local seconds = fiber.now() - rate.since
   self.rates[what], rate.took = rate, rate.took + took
   if seconds >= COUNT then rate.a_second, rate.took, rate.since = math.max(rate.took / seconds, rate.a_second / 2), 0, fiber.now() end
-  return math.min(math.max(math.ceil(rate.a_second * AHEAD), 1), math.max(limit // 240, 1))
+  return math.min(math.max(math.ceil(rate.a_second * AHEAD), 1), most_ahead(limit))
 end
 
--- More of requests or tokens; below 0: given back. `least`: what the next call needs.
+-- More of requests or tokens; below 0: given back, as a call needed less than was thought. `least`: what the next call needs.
 local function top_up(self, what, limit, level, needed, least, ahead)
   local spec = bucket(limit)
   local want = math.ceil(needed + ahead - level)
-  if want < -ahead then
+  if want < -most_ahead(limit) then
     spec.want = want + ahead
     draw(self, what, spec)
     return spec.want
