@@ -240,9 +240,8 @@ expect 0; ran main; clean
 echo "-- changed" >>evil/lib.lua
 run hocket run evil hello
 expect 1; nothing_ran
-run pty -w "Run it?" wait:10 -w "> " line:yes -w "> " line:hi -w "answered" key:4 -- "$HOCKET" chat evil
-nothing_of_it=$?
-grep -qx main "$marks" || fail "a conversation is asked as well ($nothing_of_it)"
+run pty -w "Run it?" wait:10 -w "> " line:yes -w "> " line:hi -w "from main" key:4 -- "$HOCKET" chat evil
+expect 0; grep -qx main "$marks" || fail "a conversation is asked as well"
 clean
 run pty -w "Run it?" wait:10 -w "> " line:no -- "$HOCKET" mcp -i servers doctor file
 expect 1; nothing_ran; has out "start.sh file"
