@@ -195,7 +195,9 @@ function harness.test(name, fn, stay)
     print("left out: " .. name)
     return
   end
+  local began = fiber.now()
   local wrong = run(fn, stay)
+  if fiber.now() - began > 2 then print(("%.1f s  %s"):format(fiber.now() - began, name)) end
   if wrong then
     failed = failed + 1
     print(("FAILED  %s\n        %s"):format(name, (wrong:gsub("\n", "\n        "))))
