@@ -5,8 +5,9 @@
 --   bench/instructions.lua [--base COMMIT] [--only ROW]
 --   bench/instructions.lua --at COMMIT [--only ROW]       only the numbers of that commit, as bench/bisect.sh asks for them
 --
--- The base is the newest commit older than four hours. A row may rise by 3 %; more needs a commit since the base with
--- a line "Slower: ROW: REASON" in its message. Without valgrind, or without such a commit, nothing is measured.
+-- There are two bases: the newest commit older than four hours, and the one older than a week, so that many small steps are
+-- seen as well. A row may rise by 3 %; more needs a commit since the base with a line "Slower: ROW: REASON" in its message.
+-- Without valgrind, or without such a commit, nothing is measured.
 local LIMIT = 1.03
 
 local function quote(text)
@@ -222,23 +223,43 @@ for name in pairs(options) do
   if name ~= "--base" and name ~= "--only" and name ~= "--at" then error("instructions: unknown option " .. name, 0) end
 end
 
+local function older_than(age)
+  return (output(("git -C %s rev-list -1 --before='%s ago' HEAD 2>/dev/null"):format(quote(root), age)))
+end
+
+-- The commits to measure against, without those that a clone does not have.
+local function bases()
+  if options["--base"] then return { options["--base"] } end
+  local out = {}
+  for _, age in ipairs { "4 hours", "7 days" } do
+    local commit = older_than(age)
+    if commit == "" then print(("instructions: skipped: no commit is older than %s"):format(age)) end
+    if commit ~= "" and commit ~= out[1] then out[#out + 1] = commit end
+  end
+  return out
+end
+
+local function against(base, head, only)
+  local before = measure(beside.build(root, base, programs(only)), only)
+  print(("instructions of one unit: base %s, head, ratio"):format(output(("git -C %s rev-parse --short %s"):format(quote(root), base))))
+  return report(before, head, excused(base))
+end
+
+local function run(only)
+  if options["--at"] then return show(measure(beside.build(root, options["--at"], programs(only)), only)) end
+  local failed, found = 0, bases()
+  local head = #found > 0 and measure(root .. "/build", only)
+  for _, base in ipairs(found) do failed = failed + against(base, head, only) end
+  return failed
+end
+
 local function main()
   if not os.execute "command -v valgrind >/dev/null" then return print "instructions: skipped: valgrind is not installed" end
-  local base = options["--at"] or options["--base"] or (output(("git -C %s rev-list -1 --before='4 hours ago' HEAD 2>/dev/null"):format(quote(root))))
-  if base == "" then return print "instructions: skipped: no commit is older than four hours" end
   bed.tmp = output "mktemp -d"
   must(("mkdir -p %s/agents"):format(bed.tmp))
-  local head = root .. "/build"
-  local mock = output(("%s/bench/bench_mock >%s/port & echo $!"):format(quote(head), bed.tmp))
+  local mock = output(("%s/build/bench/bench_mock >%s/port & echo $!"):format(quote(root), bed.tmp))
   repeat bed.port = tonumber((output(("head -1 %s/port"):format(bed.tmp)))) until bed.port
-  local ok, result = pcall(function()
-    local only = options["--only"]
-    local before = measure(beside.build(root, base, programs(only)), only)
-    if options["--at"] then return show(before) end
-    local after = measure(head, only)
-    print(("instructions of one unit: base %s, head, ratio"):format(output(("git -C %s rev-parse --short %s"):format(quote(root), base))))
-    return report(before, after, excused(base))
-  end)
+  local ok, result = pcall(run, options["--only"])
   beside.remove(root)
   os.execute(("kill %s; rm -rf %s"):format(mock, bed.tmp))
   if not ok then error(result, 0) end

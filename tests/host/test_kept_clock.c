@@ -107,9 +107,9 @@ static void test_mod(void **state)
         skip();
     log_init(&log);
     live(&w, &log, &first);
+    /* A machine that is at something else for a moment lets time pass before the loop. */
     for (int held_up = 0; held_up < 5 && count(&log, HOCKET__LOG_CLOCK) > 2; held_up++) {
-        life_free(
-            &first); /* a machine that is at something else for a moment lets time pass before the loop */
+        life_free(&first);
         log_free(&log);
         log_init(&log);
         live(&w, &log, &first);
