@@ -15,8 +15,6 @@
 --- and valid ones become a team. docs/reference/agents.md has all keys.
 local arguments = require("hocket.internal.base.arguments").check
 local keys = require "hocket.internal.agents.keys"
-local edition = require "hocket.internal.base.edition"
-local former = require "hocket.internal.base.lazy" "hocket.internal.agents.former"
 local fiber = require "hocket.internal.core.fiber"
 local graph = require "hocket.internal.agents.graph"
 local include = require "hocket.internal.base.lazy" "hocket.internal.agents.include"
@@ -202,31 +200,22 @@ function agent.load(what)
   error(("bad argument #1 to 'agent' (a file name or a table expected, got %s)"):format(type(what)), 2)
 end
 
-local built_in = {} -- by edition
-
--- As the file has it, or as runs of this edition do.
-local function parse_built_in(name, now)
-  local def, problems, at = agent.parse(system.asset(name), name)
-  local was = def and former[def.name]
-  if was and now <= was.edition then was.change(def, now) end
-  return def, problems, at
-end
+local built_in
 
 --- The agents that are compiled in: assistant, facilitator, orchestrator, planner, conversation, file, shell, web, code,
 --- code_reviewer, researcher, tester, workflow, judge.
 ---@return table<string, hocket.Agent>
 function agent.built_in()
-  local now = edition.here()
-  if built_in[now] then return built_in[now] end
+  if built_in then return built_in end
   local team, problems, places = {}, {}, {}
   for _, name in ipairs(system.assets "agents/") do
-    local def, found, at = parse_built_in(name, now)
+    local def, found, at = agent.parse(system.asset(name), name)
     table.move(found, 1, #found, #problems + 1, problems)
     if def then team[def.name], places[def.name] = def, at end
   end
   teams.check(team, sorted_keys(team), places, {}, problems)
-  built_in[now] = join_if_valid(team, problems)
-  return built_in[now]
+  built_in = join_if_valid(team, problems)
+  return built_in
 end
 
 --- The agents that a definition may call, one per line, in the form that prompts use.

@@ -16,8 +16,8 @@
 local arguments = require("hocket.internal.base.arguments").check
 local idle_wait = require "hocket.internal.base.idle_wait"
 local broker = require "hocket.broker"
-local decision = require "hocket.internal.run.decision"
 local edition = require "hocket.internal.base.edition"
+local decision = require "hocket.internal.run.decision"
 local effects = require "hocket.internal.base.effects"
 local memory = require "hocket.internal.base.memory"
 local fiber = require "hocket.internal.core.fiber"
@@ -307,15 +307,14 @@ end
 local goes = { sure = true, go = true, ["go ahead"] = true, ["ok do it"] = true, approve = true }
 local stops = { stop = true, cancel = true }
 
---- Reads the answer to a plan. Case and punctuation do not matter. In runs of the first edition these words changed the plan.
+--- Reads the answer to a plan. Case and punctuation do not matter.
 ---@param answer string
 ---@return "accept"|"refuse"|"revise" verdict
 ---@return string? said
 function ask.plan_verdict(answer)
   arguments("ask.plan_verdict", 1, "string", answer)
-  local run = runs.current()
-  local words = (not run or edition.of(run) >= 2) and answer:lower():gsub("[%p%s]+", " "):match "^%s*(.-)%s*$" or nil
-  local verdict = ask.verdict(words or answer)
+  local words = answer:lower():gsub("[%p%s]+", " "):match "^%s*(.-)%s*$"
+  local verdict = ask.verdict(words)
   if verdict == "yes" or goes[words] then return "accept" elseif verdict == "no" or stops[words] then return "refuse" end
   return "revise", answer
 end
@@ -356,9 +355,9 @@ local function allow_open(run, covered)
   end
 end
 
--- The schema that other arguments have to fit, as whoever answers is going to see it. Events of earlier editions had none.
+-- The schema that other arguments have to fit, as whoever answers is going to see it. Events of the first edition had none.
 local function schema_of(run, about)
-  local parameters = about.fit and edition.of(run) >= 3 and about.of and about.of.parameters
+  local parameters = about.fit and edition.of(run) >= 4 and about.of and about.of.parameters
   local text = parameters and sanitize.encode(parameters)
   return text and #text <= MAX_SCHEMA and text or nil
 end

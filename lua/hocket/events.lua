@@ -29,7 +29,10 @@ function events.emit(kind, payload)
   if reserved[kind] then error(("the event '%s' belongs to the run"):format(kind), 2) end
   local run = current()
   if kind == "output" and type(payload) == "table" and type(payload.text) == "string" then return run:output(payload) end
-  if kind == "final_answer" and type(payload) == "table" and type(payload.content) == "string" and run:answers_later(payload) then return nil end
+  if kind == "final_answer" and type(payload) == "table" and type(payload.content) == "string" then
+    run.said_answer = payload -- its event comes once, at the end
+    return nil
+  end
   return run:emit(kind, payload)
 end
 

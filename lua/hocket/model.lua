@@ -10,7 +10,6 @@ local bodies = require "hocket.internal.base.lazy" "hocket.internal.models.body"
 local cassette = require "hocket.cassette"
 local key_commands = require "hocket.internal.base.lazy" "hocket.internal.models.key_command"
 local caught = require "hocket.internal.base.caught"
-local edition = require "hocket.internal.base.edition"
 local effects = require "hocket.internal.base.effects"
 local kept = require "hocket.internal.core.kept"
 local lazy = require "hocket.internal.base.lazy"
@@ -313,14 +312,14 @@ end
 
 local function server_of(provider_name, def, base, key)
   local replays = cassette.replays()
-  if edition.here() < 2 or not replays and not kept.is_replay() and not known_servers.may_be(def, base) then return nil end
+  if not replays and not kept.is_replay() and not known_servers.may_be(def, base) then return nil end
   if not cassette.going_on() then return find_server(provider_name, def, base, key) end
   return cassette.remember("server of " .. provider_name, function() return not replays and find_server(provider_name, def, base, key) or nil end)
 end
 
 -- What a known server says of one of its models. A template without tools drops them in silence.
 local function take_server(one, server)
-  if one.protocol == "ollama" and edition.here() >= 2 then one.server = "Ollama" end
+  if one.protocol == "ollama" then one.server = "Ollama" end
   if not server then return one end
   local window = server.windows[one.name] or server.models[1] and #server.models == 1 and server.windows[server.models[1]]
   if window then windows.tell(one.id, window) end

@@ -20,7 +20,6 @@ local all_arguments = require "hocket.internal.base.arguments"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
 local arguments = all_arguments.check
 local broker = require "hocket.broker"
-local edition = require "hocket.internal.base.edition"
 local facts_of = require "hocket.internal.agents.facts"
 local permission = require "hocket.permission"
 local fiber = require "hocket.internal.core.fiber"
@@ -405,7 +404,7 @@ end
 
 -- An agent whose plan a person has refused has done nothing, whatever it says of that: whoever called learns it as a failure.
 local function declined(step, reply)
-  if step.run.declined ~= step.op or not step.opts.trigger or step.opts.given or edition.of(step.run) < 4 then return reply end
+  if step.run.declined ~= step.op or not step.opts.trigger or step.opts.given then return reply end
   return nil, failed { code = "declined", partial = reply.text, usage = step.job:usage(), message = ("%s: its plan was refused, and nothing was done"):format(step.def.name) }
 end
 
@@ -430,7 +429,7 @@ end
 
 -- What a script gets has no frames of other agents' words.
 local function clean(step, reply)
-  if step.def.output or step.opts.schema or edition.of(step.run) < 2 or not reply.text:find("<", 1, true) then return end
+  if step.def.output or step.opts.schema or not reply.text:find("<", 1, true) then return end
   reply.text = fence.without(reply.text)
 end
 

@@ -12,7 +12,6 @@
 ---
 --- A toolset is a name for `tools:` in agent files; it makes the tools for one working agent. See docs/guides/tools.md.
 local arguments = require("hocket.internal.base.arguments").check
-local edition = require "hocket.internal.base.edition"
 local former_words = require "hocket.internal.base.lazy" "hocket.internal.agents.former_words"
 local json = require "hocket.json"
 local kept = require "hocket.internal.core.kept"
@@ -291,9 +290,9 @@ function tool.resolve(names, env)
   return tools
 end
 
--- How tools are declared: as in the first edition, whose members are sorted; with the words of editions 2 and 3; as now.
+-- How tools are declared: as in the first edition, or as now.
 local function form_now()
-  return kept.sorts() and 1 or math.max(2, math.min(edition.here(), 4))
+  return kept.sorts() and "first" or "now"
 end
 
 -- What arguments are checked against when a call comes, and what models need not read.
@@ -320,30 +319,29 @@ local function of_slots(schema)
   return schema
 end
 
+-- Tools that name slots of a document: the bounds of such arguments name the slots.
+local has_slots = { read_document = true, consolidate_section = true }
+
 -- The schema as models read it.
-local function shown(one, form)
-  local has_slots = former_words.slots[one.former]
-  if form < 3 or form == 3 and has_slots then return one.parameters end
-  return (has_slots and of_slots or without_bounds)(json.decode(json.encode(one.parameters), true))
+local function shown(one)
+  return (has_slots[one.former] and of_slots or without_bounds)(json.decode(json.encode(one.parameters), true))
 end
 
 -- By form, then by tool: as text.
-local declared = {}
-for form = 1, 4 do declared[form] = setmetatable({}, { __mode = "k" }) end
+local declared = { first = setmetatable({}, { __mode = "k" }), now = setmetatable({}, { __mode = "k" }) }
 
 -- The schema as text, which tools that share it share.
 local function parameters_text(one, form)
   local known = known_schemas[one.parameters]
   local text = known[form]
   if text then return text end
-  local function write() return json.encode(one.former and shown(one, form) or one.parameters) end
-  text = one.former and form < 4 and former_words.parameters(one, math.max(form, 2), write) or write()
+  text = one.former and form == "first" and former_words.parameters(one) or json.encode(one.former and shown(one) or one.parameters)
   known[form] = text
   return text
 end
 
 local function description(one, form)
-  return one.former and form < 4 and former_words.description(one, math.max(form, 2)) or one.description
+  return one.former and form == "first" and former_words.description(one) or one.description
 end
 
 --- The list in the neutral form that the protocols translate.

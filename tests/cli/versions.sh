@@ -90,6 +90,11 @@ command -v sqlite3 >/dev/null && {
   begun old
   sqlite3 old.db "UPDATE runs SET sum_set = NULL, options = replace(options, '\"edition\":$now,', '')"
   then_says old "edition 1 of $now"
+  begun between
+  sqlite3 between.db "UPDATE runs SET sum_set = NULL, options = replace(options, '\"edition\":$now,', '\"edition\":3,')"
+  run hocket resume "$id" --trust --store between.db
+  expect 1
+  has err 'edition 3'
   begun newer
   sqlite3 newer.db "UPDATE runs SET sum_set = NULL, options = replace(options, '\"edition\":$now,', '\"edition\":99,')"
   run hocket resume "$id" --trust --store newer.db

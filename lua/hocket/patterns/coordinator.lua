@@ -315,10 +315,9 @@ local function folder_of(state, tasks)
 end
 
 local function announce(state, value, sequential)
-  local source = (state.run.edition or 5) >= 5
   state.run:emit("plan_started", { parent = state.options.parent, approve_plan = state.options.approve_parts and true or nil, tasks = json.array(value.tasks), board = state.board:number(),
     task_ids = board_ids(state, value.tasks), execution_mode = sequential and "sequential" or "parallel", replan = state.replans,
-    team = source and folder_of(state, value.tasks) or nil, on_failure = source and state.on_failure ~= "skip" and state.on_failure or nil })
+    team = folder_of(state, value.tasks), on_failure = state.on_failure ~= "skip" and state.on_failure or nil })
 end
 
 local function run_round(state, value)
@@ -373,7 +372,6 @@ end
 
 -- For who looks on, and for who saves the plan.
 local function tell_end(state, outcomes, finish)
-  if (state.run.edition or 4) < 4 then return end
   local tasks = json.array {}
   for i, entry in ipairs(outcomes) do
     tasks[i] = { id = entry.id, specialist = entry.specialist, status = entry.status, attempts = entry.attempts, answered_by = entry.answered_by, tried = entry.tried,
@@ -470,7 +468,7 @@ local plans = 0
 local function new_state(value, options)
   local run = orchestrate.current_run() or error("a plan can only be carried out inside a run", 3)
   plans = plans + 1
-  if options.board and (run.edition or 4) >= 4 then run:adopt { board = options.board } end
+  if options.board then run:adopt { board = options.board } end
   local room = math.max(#(value.tasks or {}), options.task_limit or plan.TASK_LIMIT) * (1 + (options.max_replans or MAX_REPLANS))
   return {
     run = run, options = options, team = options.team, jobs = broker.shared(), channel = assignments.new(),

@@ -292,9 +292,9 @@ local one_section = { { section = { "general" } } }
 local TASK_LIMIT = 20
 
 -- What a conversation holds of a facilitator's turns before: its board, as long as it has the same specialists, and its document, as long as
--- that has the same sections. Without a conversation, and in runs of earlier editions, each call has new ones.
+-- that has the same sections. Without a conversation each call has new ones.
 local function held_of(env)
-  if not env.held or env.task_ids or env.board or env.document or (env.run.edition or 3) < 3 then return {} end
+  if not env.held or env.task_ids or env.board or env.document then return {} end
   local lead, agents = env.agent, table.concat(env.agent.agents, " ")
   local held = env.held[lead.name] or {}
   env.held[lead.name] = held

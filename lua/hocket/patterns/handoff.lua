@@ -43,10 +43,8 @@ function handoff.input(request, from, response, cut, kind, prompt)
   local framed, note = fence.request(request)
   local broken = cut and ("(It is not whole: %s.)\n\n"):format(cut.message) or ""
   local answered = ("\n\n## %s OF %s\n\n%s%s"):format(headings[kind], from.name, broken, fence.wrap(kind, from.name, response))
-  local run = orchestrate.current_run()
-  local is_last = run and (run.edition or 3) < 3 -- small models answer what stands last
   local task = prompt and "\n\n## YOUR TASK\n\n" .. prompt or ""
-  return "## ORIGINAL USER REQUEST\n\n" .. framed .. (is_last and answered .. task .. "\n\n" .. note or "\n\n" .. note .. answered .. task)
+  return "## ORIGINAL USER REQUEST\n\n" .. framed .. "\n\n" .. note .. answered .. task -- small models answer what stands last
 end
 
 ---@class hocket.HandoffChain The agents that follow the current one.

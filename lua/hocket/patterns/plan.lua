@@ -334,14 +334,12 @@ end
 ---@return string
 function plan.describe(value)
   orchestrate.argument("patterns.plan.describe", 1, "table", value)
-  local lines, run = {}, orchestrate.current_run()
-  local now = run and run.edition or 3
-  local is_numbered, gap = now >= 2, now >= 3 and "\n" or "" -- a question that waits is found again by its words
+  local lines = {}
   for i, task in ipairs(value.tasks) do
     local after = task.depends_on and #task.depends_on > 0 and (", after %s"):format(table.concat(task.depends_on, ", ")) or ""
-    lines[i] = item("%s%s (%s%s): %s", is_numbered and i .. ". " or "", task.id, task.specialist, after, told(task))
+    lines[i] = item("%d. %s (%s%s): %s", i, task.id, task.specialist, after, told(task))
   end
-  if value.execution_mode == "sequential" then lines[#lines + 1] = gap .. "One at a time, in this order." end
+  if value.execution_mode == "sequential" then lines[#lines + 1] = "\nOne at a time, in this order." end
   return table.concat(lines, "\n")
 end
 

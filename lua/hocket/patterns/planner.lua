@@ -73,12 +73,8 @@ local function describe(self)
   return table.concat(lines, "\n")
 end
 
--- Characters of a text of a plan. llama.cpp counts to 1,000 at most, and drops a larger bound: runs of edition 3 have such a bound. Earlier runs
--- have no bound, and take the limit of tasks from the planner's file.
-local function bound_of(self)
-  local edition = self.run.edition or 4
-  return edition >= 4 and 1000 or edition == 3 and 1900 or nil
-end
+--- Characters of a text of a plan. llama.cpp counts to 1,000 at most, and drops a larger bound.
+local BOUND = 1000
 
 local function say(self, text)
   local more = (self.checks and plan.about_checks or "") .. (self.findings and plan.about_findings or "")
@@ -87,7 +83,7 @@ local function say(self, text)
   return orchestrate.call(self.planner, text, {
     trigger = "plan", material = self.findings and material or nil, history = self.history, allowed = not self.findings and {} or nil, model = self.options.model,
     findings = self.findings, only_reads = self.findings ~= nil,
-    schema = self.schema_text, schema_name = "plan", variables = { specialists = describe(self) .. more, task_limit = bound_of(self) and math.min(self.task_limit, plan.MOST) or nil },
+    schema = self.schema_text, schema_name = "plan", variables = { specialists = describe(self) .. more, task_limit = math.min(self.task_limit, plan.MOST) },
   })
 end
 
@@ -397,7 +393,6 @@ end
 
 -- The first plan for a request.
 local function first_plan(self, request)
-  if (self.run.edition or 4) < 4 then return make_plan(self, request) end
   self.draft = drafts.find(request, self.specialists, self.team, self.compiled, self.options.plans)
   if self.draft and self.draft.same then return take_draft(self, request) end
   return plan_anew(self, request)
@@ -533,7 +528,7 @@ function planner.run(options)
   if options.direct or options.specialist then return forced(self, request) end
   local missing = find_missing(self)
   if missing then return nil, missing end
-  self.compiled, self.schema_text = plan.compile(self.specialists, self.task_limit), json.encode(plan.schema(self.specialists, self.task_limit, bound_of(self), self.checks, self.findings ~= nil))
+  self.compiled, self.schema_text = plan.compile(self.specialists, self.task_limit), json.encode(plan.schema(self.specialists, self.task_limit, BOUND, self.checks, self.findings ~= nil))
   self.history = history_of(options.state and options.state.messages or messages_of(options.history))
   local value, err, verdict = plan_of(self, request)
   if not value then return nil, err end

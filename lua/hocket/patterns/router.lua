@@ -128,10 +128,10 @@ local function form_of(names)
 end
 
 -- What the session has come to: the choice, with `why` where there is none because nothing that the model answered could be used, such
--- as an empty answer. Runs of the first two editions end with that error. Any other error is no missing choice.
-local function outcome_of(step, choice, reply, err)
+-- as an empty answer. Any other error is no missing choice.
+local function outcome_of(choice, reply, err)
   if reply or choice.agent then return choice end
-  if err.code ~= "model" or (step.run.edition or 3) < 3 then return nil, err end
+  if err.code ~= "model" then return nil, err end
   choice.why = err.message
   return choice
 end
@@ -158,7 +158,7 @@ local function choose_by_value(step, settings, input)
       return "That was no choice. Answer with JSON and nothing else: reason, then agent, which is one of the names."
     end },
   })
-  return outcome_of(step, choice, reply, err)
+  return outcome_of(choice, reply, err)
 end
 
 -- The agent that the router's session chooses, or nil; or nil and an error.
@@ -171,7 +171,7 @@ local function choose(step, settings, input)
     pattern_tools = tools_for(names, described), picture = choice,
     hooks = hooks(choice, turns, not step:has_tools()), turns = turns + 2, -- the hooks end it before
   })
-  return outcome_of(step, choice, reply, err)
+  return outcome_of(choice, reply, err)
 end
 
 -- The request as it was, and what the router has to say beside it; whether that is so.

@@ -103,11 +103,11 @@ local function schema_of(names)
 end
 
 -- What the model sees of an answer: other agents' words in fences, and nothing that differs from time
--- to time when the answer does not: by that loops are noticed. Runs of earlier editions saw the seconds of its usage.
+-- to time when the answer does not: by that loops are noticed.
 local function shown(answer)
   local result, wrong, partial, usage = answer.result, answer.error, answer.metadata.partial, answer.metadata.usage
   answer.metadata.seconds, answer.metadata.partial = nil, nil
-  if usage and (orchestrate.current_run().edition or 5) >= 5 then usage.seconds = nil end
+  if usage then usage.seconds = nil end
   answer.result = result ~= "" and orchestrate.framed(answer.agent_name, { text = result, child = answer.child }) or ""
   answer.child = nil
   answer.error = wrong and fence.failure(answer.agent_name, { message = wrong, partial = partial }) or json.null

@@ -267,18 +267,13 @@ t.test("the words that accept and refuse a plan", function()
 end)
 
 t.test("that tasks come one at a time is said below the list, and not in its last item", function()
-  local function shown_in(edition)
-    play { json.encode { type = "task", execution_mode = "sequential", tasks = { task("a", "web"), task("b", "file") } } }
-    local shown
-    run({ request = "Go", approve_plan = true }, { edition = edition, on_question = function(question)
-      shown = question.questions[1]
-      return "no"
-    end })
-    return shown
-  end
-  t.equal(shown_in(), "1. a (web): Do a\n2. b (file): Do b\n\nOne at a time, in this order.")
-  t.equal(shown_in(2), "1. a (web): Do a\n2. b (file): Do b\nOne at a time, in this order.", "the question of a run that began before")
-  t.equal(shown_in(1), "a (web): Do a\nb (file): Do b\nOne at a time, in this order.")
+  play { json.encode { type = "task", execution_mode = "sequential", tasks = { task("a", "web"), task("b", "file") } } }
+  local shown
+  run({ request = "Go", approve_plan = true }, { on_question = function(question)
+    shown = question.questions[1]
+    return "no"
+  end })
+  t.equal(shown, "1. a (web): Do a\n2. b (file): Do b\n\nOne at a time, in this order.")
 end)
 
 t.test("approval without anybody there is a result, and can be given later", function()
@@ -348,27 +343,20 @@ t.test("a limit above 1,000 is told as the 1,000 that a plan may have", function
   t.equal(seen[1].raw.response_format.json_schema.schema.properties.tasks.maxItems, 1000)
 end)
 
-t.test("texts of a plan have a bound that llama.cpp can count, and in runs of earlier editions the one that they had", function()
-  local editions = { { 4, 1000, 3 }, { 3, nil, 3 }, { 2 } } -- what edition 3 had was left out on its way
-  for _, case in ipairs(editions) do
-    local seen = play { plan(task("a", "web")) }
-    run({ request = "Go" }, { edition = case[1] })
-    local properties = seen[1].raw.response_format.json_schema.schema.properties
-    t.equal(properties.tasks.items.properties.context.maxLength, case[2])
-    t.equal(properties.questions.items.maxLength, case[2])
-    t.equal(properties.questions.maxItems, case[3])
-  end
+t.test("texts of a plan have a bound that llama.cpp can count", function()
+  local seen = play { plan(task("a", "web")) }
+  run { request = "Go" }
+  local properties = seen[1].raw.response_format.json_schema.schema.properties
+  t.equal(properties.tasks.items.properties.context.maxLength, 1000)
+  t.equal(properties.questions.items.maxLength, 1000)
+  t.equal(properties.questions.maxItems, 3)
 end)
 
 t.test("the planner that comes with hocket is told the limit that was configured", function()
-  local defs, kept = team(), require "hocket.internal.core.kept"
+  local defs = team()
   defs.planner = nil
-  for _, case in ipairs { { nil, "20 at most;" }, { 3, "3 at most;" }, kept.here() and { 3, "20 at most;", 2 } or nil } do
-    local told, limit, words, edition = nil, table.unpack(case, 1, 3)
-    if edition then kept.edition(edition) end
-    local back <close> = setmetatable({}, { __close = function()
-      if edition then kept.edition(require("hocket.internal.base.edition").NOW) end
-    end })
+  for _, case in ipairs { { nil, "20 at most;" }, { 3, "3 at most;" } } do
+    local told, limit, words = nil, table.unpack(case, 1, 2)
     s.reply = function(request)
       told = told or request.system
       return plan(task("a", "web"))
@@ -377,16 +365,6 @@ t.test("the planner that comes with hocket is told the limit that was configured
     t.equal(reply and #reply.tasks, 1, err and err.message)
     t.has(told, words)
     t.equal(told:find("{{", 1, true), nil)
-  end
-end)
-
-t.test("in a run of edition 2 the variable `task_limit` of a planner's own file stands", function()
-  for edition, words in pairs { [2] = "Plan 5 for", [3] = "Plan 20 for" } do
-    local defs = s.team { planner = { prompt = "Plan {{task_limit}} for {{specialists}}", variables = { task_limit = 5 } }, web = { description = "Searches" } }
-    local seen = play { plan(task("a", "web")) }
-    local _, reply, err = run({ request = "Go", team = defs }, { edition = edition })
-    t.equal(reply and #reply.tasks, 1, err and err.message)
-    t.has(seen[1].system, words)
   end
 end)
 

@@ -5,8 +5,6 @@ local p = require "patterns_support"
 local hocket = require "hocket"
 local json = require "hocket.json"
 local model = require "model"
-local runner = require "hocket.internal.runner.run_agent"
-local runs = require "hocket.internal.run.run"
 
 local function route(agent, more)
   local arguments = { agent = agent, reason = "it fits" }
@@ -144,7 +142,6 @@ t.test("the call of route_to is forced, in each turn where nothing else can be d
   t.equal(forced({ tools = { "look_up" }, max_turns = 3 }, looks), "free free route_to")
   t.equal(forced { reasoning = "low" }, "free", "it is to think first")
   t.equal(forced { reasoning = "none" }, "route_to")
-  t.equal(forced({}, nil, { edition = 2 }), "free", "a run that began before")
 end)
 
 t.test("a wrong choice is told once, and made good", function()
@@ -191,17 +188,6 @@ for name, part in pairs(wrongs) do
     t.equal(asked.legal, nil)
   end)
 end
-
-t.test("a run of the first two editions fails as it did where the router answers nothing", function()
-  for edition = 1, 2 do
-    p.play { desk = "" }
-    local agents = desk { fallback = "legal" }
-    local run = runs.new { id = "old", options = {}, edition = edition }
-    local reply, err = runner.workflow(run, "", function() return hocket.run(agents.desk, "Help") end)
-    t.fails("model", "answered with nothing, twice", reply, err)
-    t.equal(#s.events(run, "routed"), 0)
-  end
-end)
 
 t.test("of two choices in one turn the first valid one counts", function()
   p.play { desk = { calls = { s.call("route_to", { agent = "sales", reason = "?" }), s.call("route_to", { agent = "legal", reason = "law" }),

@@ -83,8 +83,6 @@ t.test("pages have every byte of every entry, and no more than they may", functi
 end)
 
 t.test("the only slot of a document is not asked for: tools do not declare it, and fill it in", function()
-  local edition = require "hocket.internal.base.edition"
-  local kept = require "hocket.internal.core.kept"
   local doc, declared = hocket.document { { "section", { "general" } }, { "day", "integer", { 1, 3 } } }, nil
   assert(doc:append({ section = "general", day = 2 }, "w", "a draft"))
   local told = lead(doc, {
@@ -103,12 +101,6 @@ t.test("the only slot of a document is not asked for: tools do not declare it, a
   t.has(told[3], "section")
   t.has(doc:render(), "whole")
   t.lacks(doc:render(), "a draft")
-  if not kept.edition() then return end
-  kept.edition(3)
-  lead(doc, { function(request) declared = request.tools end })
-  kept.edition(edition.NOW)
-  t.same(declared.consolidate_section.parameters.required, { "section", "day", "content" })
-  t.equal(declared.read_document.parameters.properties.page.minimum, 1)
 end)
 
 t.test("a page says where it goes on, and of which slot it is", function()

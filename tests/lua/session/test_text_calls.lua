@@ -247,16 +247,6 @@ t.test("whose models are read so", function()
   t.same(called, {})
 end)
 
-t.test("a run that began before takes such a text for the answer", function()
-  local look, called = looks()
-  p.play { a = LOOK }
-  local agents = s.team { a = { tools = { look } } }
-  local runs, runner = require "hocket.internal.run.run", require "hocket.internal.runner.run_agent"
-  local run = runs.new { id = "old", options = {}, edition = 1 }
-  t.equal(assert(runner.workflow(run, "", function() return hocket.run(agents.a, "?") end)).text, LOOK)
-  t.same(called, {})
-end)
-
 t.test("a request of one's own is answered as it is", function()
   local m <close> = model.serve(says(LOOK))
   local look = looks()

@@ -3,16 +3,14 @@
 ---
 --- Whoever changes what a built-in pattern sends raises HOCKET__EDITION (core/run_state.h), and keeps the former words for older runs:
 ---
----     if edition.of(run) >= 2 then … end
+---     if edition.of(run) >= 6 then … end
 ---
----     1   until November 2026; runs that name none
----     2   since then: members of JSON in the author's order, which runs of the first sort by name; words of fences by their place
----         (bind/fiber/kept.c)
----     3   a router's choice and a facilitator's dispatch are forced by `tool_choice`; a facilitator goes on with its board in a conversation;
----         records of a document have `place`; tools and prompts are shorter (agents/former_words.lua, agents/former.lua);
----         the note on frames stands in system prompts; texts of a plan have a bound, and its prompt has work first
----     4   an agent whose caller withholds the tool of its `tool_choice` works without it; requests of the facilitator and of agents for the web, code and
----         commands are shorter; texts of a plan have a bound that llama.cpp can count; a call as text whose JSON is broken is no answer
+---     1   until November 2026; runs that name none. Members of JSON stand by name, words of fences are drawn in the order of time (bind/fiber/kept.c)
+---     4   as 5, but for jobs
+---
+--- These two are from before the first release. hocket can continue runs like those in tests/versions: a team of a facilitator, an approval, a
+--- conversation. Other runs may ask something else than their logs have, and end with that error. Editions 2 and 3 are refused.
+---
 ---     5   a job's attempts are named by who submitted the job, and wait as long before the next one, in whatever order jobs begin and fail
 ---         (bind/broker/work.c); what a call in a pool has lent on and was not used comes back when that has ended (pool/share.lua);
 ---         an answer of delegate_to_agent has no seconds
@@ -54,9 +52,9 @@ end
 ---@return hocket.Error?
 function edition.check(options)
   local value = options.edition or 1
-  if math.type(value) == "integer" and value >= 1 and value <= edition.NOW then return true end
+  if math.type(value) == "integer" and (value == 1 or value >= 4) and value <= edition.NOW then return true end
   return nil, { code = "unsupported",
-    message = ("the run has edition %s of the built-in prompts, and this hocket knows 1 to %d: continue it with the version that began it, or a newer one"):format(tostring(value), edition.NOW) }
+    message = ("the run has edition %s of the built-in prompts, and this hocket knows 4 to %d: continue it with the version that began it, or a newer one"):format(tostring(value), edition.NOW) }
 end
 
 return edition

@@ -2,7 +2,6 @@
 --- knows: "Unsupported value: 'temperature' does not support 0.4 with this model", "Invalid schema for function 'f'".
 --- After a refusal this call, and all later ones to the same model, leave it out. A warning says so once.
 local askers = require "hocket.internal.models.asker"
-local edition = require "hocket.internal.base.edition"
 local json = require "hocket.json"
 
 local refusal = {}
@@ -13,9 +12,6 @@ local signs = { "unsupported", "not support", "cannot both", "deprecated", "unre
 -- Where two exclude each other the one that stands first here goes.
 local names = { "top_p", "top_k", "temperature", "seed", "stop", "tool_choice" }
 
--- Runs of the first two editions know only so many of both: a call that failed in their logs is not made again.
-local FORMER_SIGNS, FORMER_NAMES = 7, 5
-
 -- Without a tool_choice the model may call tools, so this one stays.
 local function must_stay(name, value)
   return name == "tool_choice" and value == "none"
@@ -24,10 +20,9 @@ end
 -- The settings of a request that an error is about. What reasoning is called differs most, and other errors
 -- speak of "reasoning models".
 local function find(spec, message)
-  local text, found, said, is_former = message:lower():gsub("_", ""), {}, false, edition.here() < 3
-  for i = 1, is_former and FORMER_SIGNS or #signs do said = said or text:find(signs[i], 1, true) end
-  for i = 1, not said and 0 or is_former and FORMER_NAMES or #names do
-    local name = names[i]
+  local text, found, said = message:lower():gsub("_", ""), {}, false
+  for _, sign in ipairs(signs) do said = said or text:find(sign, 1, true) end
+  for _, name in ipairs(said and names or {}) do
     if spec[name] and not must_stay(name, spec[name]) and text:find("%f[%w]" .. name:gsub("_", "")) then found[#found + 1] = name end
   end
   if said and spec.reasoning and not found[1] and (text:find "reasoning" or text:find "thinking" or text:find "effort") then
@@ -67,7 +62,7 @@ local function leave_tools_out(spec, gone)
   for _, tool in ipairs(json.decode(spec.tools)) do
     if not gone[json.encode(tool)] then
       left[#left + 1] = tool
-    elseif tool.name == spec.tool_choice and edition.here() >= 3 then
+    elseif tool.name == spec.tool_choice then
       spec.tool_choice = nil
     end
   end

@@ -7,7 +7,6 @@
 --- A call of which all others wait gets nothing, and comes to its end: so they never wait for each other. One waits, too, while a tool
 --- that it has of its caller makes a call that waits; and while such a tool does not end, since that may wait for any of them.
 local account = require "hocket.internal.models.account"
-local edition = require "hocket.internal.base.edition"
 local idle_wait = require "hocket.internal.base.idle_wait"
 local broker = require "hocket.broker"
 local fiber = require "hocket.internal.core.fiber"
@@ -61,11 +60,6 @@ local function give_back(self, kind, amount)
   give_back(self.above, kind, amount)
 end
 
--- Runs of former editions have got less in their logs, as nothing came back until the call above had ended.
-local function gives_back(self)
-  return self.above ~= nil and edition.of(self.run) >= 5
-end
-
 -- A piece of what those above have left; nil: there is no limit.
 function Lending:lend(kind, wanted)
   local accounts = self.run.accounts
@@ -74,7 +68,7 @@ function Lending:lend(kind, wanted)
   if not left then return nil end
   local amount = math.min(piece(kind, left, wanted), given or left)
   accounts:lend(self.id, { [kind] = amount })
-  if given and gives_back(self) then give_back(self, kind, given - amount) end
+  if given and self.above then give_back(self, kind, given - amount) end
   return amount
 end
 
@@ -190,7 +184,7 @@ local function take_back(self, kind)
   local accounts = self.run.accounts
   local unused = accounts:left(self.id, kind)
   accounts:take_back(self.id, kind)
-  if unused and gives_back(self) then give_back(self, kind, unused) end
+  if unused and self.above then give_back(self, kind, unused) end
 end
 
 --- The call has ended.

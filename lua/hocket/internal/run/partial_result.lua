@@ -5,7 +5,6 @@
 ---     a planner's plan       tasks that did not complete, as the coordinator tells
 ---     a stage of a chain     that was cut before the next one went on with what there was
 ---     any other call         an agent that failed, unless the same caller asked it again after that, with success
-local edition = require "hocket.internal.base.edition"
 local json = require "hocket.json"
 
 local partial_result = {}
@@ -27,10 +26,8 @@ local function caller_of(step)
   return step.above and step.above.op or ""
 end
 
--- Who called each other down to a step, and behind it the chain that the step led. In runs of former editions the chain alone, as
--- their logs have it.
+-- Who called each other down to a step, and behind it the chain that the step led.
 local function path_to(step, chain)
-  if edition.of(step.run) < 4 then return chain end
   local path, names = json.array {}, {}
   local above = step.above
   while above do

@@ -202,15 +202,6 @@ function Run:output(payload)
   return seq, err
 end
 
---- A script says what the answer is: its event comes once, at the end. Runs of the first edition had one for each time.
----@param payload {content: string}
----@return boolean
-function Run:answers_later(payload)
-  if edition.of(self) < 2 then return false end
-  self.said_answer = payload
-  return true
-end
-
 --- What a script has said to be the answer.
 ---@return string?
 function Run:said()
@@ -695,7 +686,8 @@ function Run:models_asked()
   return ids, simulated
 end
 
--- How the run ended, and in which state that leaves it: the table is read only where something went wrong. Older runs did not say.
+-- How the run ended, and in which state that leaves it: the table is read only where something went wrong. Runs of the first edition
+-- did not say.
 local function how_ended(self, missing)
   local err = self.failure
   if edition.of(self) < 2 then return "" end

@@ -9,7 +9,6 @@
 --- (another model, agents' files read anew) changes between two turns.
 local ask = require "hocket.ask"
 local caught = require "hocket.internal.base.caught"
-local edition = require "hocket.internal.base.edition"
 local ending = require "hocket.internal.base.lazy" "hocket.internal.base.ending"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
@@ -76,12 +75,11 @@ local function turn(run, responder, text)
   local answered = responders.has_answered(responder)
   local before, began = answered and {} or usage_now(run), fiber.now() - (answered and run:seconds() or 0)
   run.turns = (run.turns or 0) + 1
-  local is_newer = edition.of(run) >= 4
-  if is_newer and not answered then run.declined = nil end
+  if not answered then run.declined = nil end
   run.turn = flow.spawn(function() return responder:say(text) end)
   local reply, err = outcome(run, run.turn)
   run.turn = nil
-  if reply and run.declined and is_newer then reply.finish = "declined" end
+  if reply and run.declined then reply.finish = "declined" end
   run:emit("turn_finished", {
     turn = run.turns, ok = reply ~= nil, content = reply and reply.text or err and err.partial, finish = reply and reply.finish or err and (err.finish or err.code), cut = cut_of(reply),
     error = err and ending.told(err), usage = usage_since(run, before), seconds = fiber.now() - began,

@@ -81,7 +81,6 @@ function Agent:say(text)
     local ok, err = callers.refresh(self.run, self.conversation.opts)
     if not ok then return nil, err end
   end
-  if edition.of(self.run) < 3 then self.conversation.opts.document = self.run.documents[1] end
   self.conversation.opts.files, self.run.files = self.run.files, {}
   return self.conversation:send(text)
 end

@@ -5,7 +5,6 @@ local broker = require "hocket.broker"
 local cassette = require "hocket.cassette"
 local caught = require "hocket.internal.base.caught"
 local ending = require "hocket.internal.base.lazy" "hocket.internal.base.ending"
-local edition = require "hocket.internal.base.edition"
 local effects = require "hocket.internal.base.effects"
 local explain = require "hocket.internal.base.lazy" "hocket.internal.models.explain"
 local fiber = require "hocket.internal.core.fiber"
@@ -128,7 +127,7 @@ local function tell_reused(run)
   if not replayed then return end
   local saved = run.saved and run.saved:usage(account.ROOT)
   local first = anew > 0 and memory.first() or nil
-  if edition.of(run) >= 3 then first = effects.value("reused", {}, function() return first end) else first = nil end -- a replay may remember less
+  first = effects.value("reused", {}, function() return first end) -- a replay may remember less
   run:emit("run_reused", { replayed = replayed, run_anew = anew, saved = saved, first = first })
 end
 
@@ -156,8 +155,8 @@ function runner.workflow(run, input, work)
     if type(raised) ~= "string" then return raised end
     local err = caught.error(raised)
     for _, caller in ipairs(callers) do err.message = misuse.of_script(caller, run.target and run.target.path, err.message) end
-    if edition.of(run) >= 4 then err.message = misuse.uncaught(callers, err.message) end
-    if run.target and edition.of(run) >= 3 and err.message:find("' not found:\n", 1, true) then err.message = required.told(err.message, run.target.dir or ".") end
+    err.message = misuse.uncaught(callers, err.message)
+    if run.target and err.message:find("' not found:\n", 1, true) then err.message = required.told(err.message, run.target.dir or ".") end
     err.traceback = debug.traceback(nil, 2):gsub("\n[^\n]*hocket/internal/runner/.*", "")
     return err
   end, run)

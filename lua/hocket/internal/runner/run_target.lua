@@ -143,7 +143,7 @@ end
 -- Of a run that nobody watches, where neither its options nor its agent's file limit what it may use.
 local function check_limits(run, target)
   if not run.options.unattended or consent.limits(run.options) then return end
-  if target.kind == "script" and edition.of(run) >= 3 then return watch_limits(run, target.path) end
+  if target.kind == "script" then return watch_limits(run, target.path) end
   if target.kind ~= "agent" then return end
   local message = bounds.warning(target.agent, workflow_bound.of_team(agents.team_of(target.agent))[target.agent.name])
   if message then unlimited.warn(run, unlimited.advise(message)) end
@@ -184,7 +184,7 @@ end
 local function not_agreed(run, target, reply, err)
   local is_script = target.kind == "script"
   local refused = reply and (reply.finish == "declined" or run.declined and not is_script)
-  if not refused or run.options.conversation or edition.of(run) < (is_script and 4 or 2) then return reply, err end
+  if not refused or run.options.conversation then return reply, err end
   return nil, { code = "declined", message = "the plan was refused, and nothing was done", finish = "declined", text = reply.text }
 end
 
@@ -349,7 +349,7 @@ end
 -- its provider.
 local function check_context(run, target)
   local settings = run.options.context
-  if not settings or not settings.model or target.kind == "script" or edition.of(run) < 3 then return true end
+  if not settings or not settings.model or target.kind == "script" then return true end
   local found, err = model.resolve(settings.model)
   if found then return true end
   err.message = "the option 'context': " .. err.message

@@ -9,7 +9,6 @@
 --- Agents in Markdown are no code: a folder that has only those is never asked about.
 local agents = require "hocket.internal.base.lazy" "hocket.agent"
 local bundle_files = require "hocket.internal.base.sources.bundle"
-local edition = require "hocket.internal.base.edition"
 local effects = require "hocket.internal.base.effects"
 local ask = require "hocket.internal.base.lazy" "hocket.ask"
 local fs = require "hocket.internal.core.fs"
@@ -303,14 +302,13 @@ local function asks_default(options, target)
   return false
 end
 
---- Whether the target's `sim.lua` plays the model because there is no other. Runs of edition 1 have the built-in script, and a
---- replay asks nobody.
+--- Whether the target's `sim.lua` plays the model because there is no other. A replay asks nobody.
 ---@param run {options: table} Keeps the model that was found.
 ---@param target {kind: string, dir: string, agent?: hocket.Agent}
 ---@return boolean
 function trust.stands_in(run, target)
   local options = run.options
-  if options.simulate ~= true or options.replay or edition.of(run) < 2 or bundle_files.here() then return false end
+  if options.simulate ~= true or options.replay or bundle_files.here() then return false end
   if trust.chose_sim(options) or not target.dir or not trust.script_beside(target) or not asks_default(options, target) then return false end
   local found = model.default(true)
   if not options.record then run.default_model = found end -- a recording has to hold it

@@ -7,7 +7,6 @@
 --- wrote. The summary was made of anybody's words, so it is material, has the conversation's labels, and speaks for nobody. The
 --- beginning of a conversation changes only here, and much at once, since caches depend on it.
 local core = require "hocket.internal.core.llm"
-local edition = require "hocket.internal.base.edition"
 local fence = require "hocket.fence"
 local handles = require "hocket.internal.session.handles"
 local json = require "hocket.json"
@@ -270,7 +269,7 @@ end
 local function is_worth_it(list, first, how)
   local folded = tokens_of(list, 1, first - 1) * how.factor
   if how.reason == "asked" then return folded > WORTH end
-  return edition.here() < 2 or folded > STANDS_FOR + (how.plain and 0 or how.tools)
+  return folded > STANDS_FOR + (how.plain and 0 or how.tools)
 end
 
 -- Tokens of the tools that read back what is taken out, where the conversation has them not yet.
@@ -320,7 +319,7 @@ function compaction.run(self, how, tokens_now)
   self.emit("compaction_started", { reason = how.reason, tokens = math.floor(before), window = how.window, messages = messages })
   local function tokens() return fixed + tokens_of(list, 1, #list) * factor end
   how.factor, how.fixed = factor, fixed
-  how.tools = edition.here() >= 2 and tools_cost(self, factor) or 0
+  how.tools = tools_cost(self, factor)
   how.plain = how.tools > TOOLS * how.window
   local whole, first, fold = tokens(), tail_of(list, settings.keep * how.window / factor), nil
   how.results = clear_results(self, list, first - 1, how.plain)

@@ -13,7 +13,6 @@
 --- answer as it comes.
 local contract = require "hocket.internal.base.lazy" "hocket.internal.session.contract"
 local core = require "hocket.internal.core.llm"
-local edition = require "hocket.internal.base.edition"
 local effects = require "hocket.internal.base.effects"
 local json = require "hocket.json"
 local tool_calls = require "hocket.internal.session.tool_calls"
@@ -21,11 +20,7 @@ local trim = require "hocket.internal.base.trim"
 
 local text_calls = {}
 
-local nothing = {}
-
--- Runs that began before there was this took such a text for the answer.
 local function is_read(self)
-  if edition.of(self.asker.run or nothing) < 2 then return false end
   local one = self.model
   return effects.value("calls_in_text", { model = one.id }, function() return one.calls_in_text == true end)
 end
@@ -87,7 +82,7 @@ function text_calls.torn(self, call)
   local text = call:partial()
   local name = text:match '"name"%s*:%s*"([^"]+)"%s*,%s*"arguments"' or text:match '"name"%s*:%s*"([^"]+)"%s*,%s*"parameters"'
   if not name or not self:tool_named(name) or not is_broken_json(without_marks(text)) or is_value(self, text) then return nil end
-  if edition.of(self.asker.run or nothing) < 4 or not is_read(self) then return nil end
+  if not is_read(self) then return nil end
   return ("the call of '%s' is no valid JSON"):format(name)
 end
 

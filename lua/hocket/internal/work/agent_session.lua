@@ -421,13 +421,13 @@ end
 -- Tokens of an answer that its server holds to a schema, where the agent says nothing: a text in it need not end by itself.
 local BOUND = 4096
 
-local function bound_answer(step, spec, chosen)
-  if not spec.max_tokens and edition.of(step.run) >= 2 and known_server.binds(chosen.server) then spec.max_tokens = BOUND end
+local function bound_answer(spec, chosen)
+  if not spec.max_tokens and known_server.binds(chosen.server) then spec.max_tokens = BOUND end
 end
 
 -- A caller that withholds the tool does not end the agent, which is then free in what it calls.
 local function is_withheld(step, choice)
-  return step.allowed and not step.allowed[choice] and edition.of(step.run) >= 4
+  return step.allowed and not step.allowed[choice]
 end
 
 -- What it is to call first has to be there.
@@ -487,7 +487,7 @@ local function prepare(step, extra)
     if step.forked then step.forked = (facts.has_places and system_prompt(step, entry.tools) or def.prompt) .. (env and env.notes or "") end
     spec, known = fork.spec(step, spec)
   end
-  if not is_alike and spec.schema then bound_answer(step, spec, chosen) end
+  if not is_alike and spec.schema then bound_answer(spec, chosen) end
   step.history = history
   step.used = entry or nil
   if step.labels then step.labels:keep(history) end

@@ -2,7 +2,6 @@
 --- are made by orchestrate.lua alone.
 local account = require "hocket.internal.models.account"
 local agent_session = require "hocket.internal.work.agent_session"
-local edition = require "hocket.internal.base.edition"
 local guards = require "hocket.internal.base.lazy" "hocket.internal.work.guards"
 local json = require "hocket.json"
 local known_server = require "hocket.internal.base.lazy" "hocket.internal.models.known_server"
@@ -69,13 +68,11 @@ function Step:path(between)
 end
 
 --- Who is to blame for an error or a cut of an agent that was given work, and by which way that came: a copy with `agent` and `path`.
---- In runs of the first edition, whose logs have neither, it is as it was.
 ---@param what hocket.Error|hocket.Cut
 ---@param from string[] Who was at work before, from the first on.
 ---@param to string Who was called then.
 ---@return hocket.Error|hocket.Cut
 function Step:blamed(what, from, to)
-  if edition.of(self.run) < 2 then return what end
   local copy, path = {}, table.move(from, 1, #from, 1, json.array {})
   for name, value in pairs(what) do copy[name] = value end
   local rest = what.path or { to }
@@ -134,11 +131,11 @@ function Step:alone(input, extra)
 end
 
 --- Whether it writes what a schema of the answer says, token by token, because its server sees to that, and has no tools that such a
---- schema would keep it from. In runs that began before there was this: no.
+--- schema would keep it from.
 ---@async
 ---@return boolean
 function Step:is_bound()
-  if edition.of(self.run) < 2 or self:has_tools() then return false end
+  if self:has_tools() then return false end
   return known_server.binds(agent_session.server(self))
 end
 
