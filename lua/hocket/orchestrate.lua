@@ -71,8 +71,7 @@ end })
 ---@param name "advisors"|"team"|"router"|"handoff"|"alternates"
 ---@param pattern table `of`, with `gather`, `discuss`, `route` or `go_on`; or with `may_help` and `take`.
 function orchestrate.set_pattern(name, pattern)
-  arguments("orchestrate.set_pattern", 1, "string", name)
-  arguments("orchestrate.set_pattern", 2, "table", pattern)
+  orchestrate.argument("orchestrate.set_pattern", 1, "string", name, "table", pattern)
   known_patterns:set(name, pattern)
 end
 
@@ -93,9 +92,7 @@ end
 ---@return any? value
 ---@return hocket.Error? err
 function orchestrate.call_named(def, name, about)
-  arguments("orchestrate.call_named", 1, "agent", def)
-  arguments("orchestrate.call_named", 2, "string|function", name)
-  arguments("orchestrate.call_named", 3, "table", about)
+  orchestrate.argument("orchestrate.call_named", 1, "agent", def, "string|function", name, "table", about)
   local context = fiber.context()
   if not context then misuse.raise "a project's function can only be called inside a run (hocket.run makes one)" end
   return call_named.call(context.run, def, name, about)
@@ -278,9 +275,7 @@ end
 ---@return hocket.Agent?
 ---@return hocket.Error?
 function orchestrate.find(def, name, role)
-  arguments("orchestrate.find", 1, "agent", def)
-  arguments("orchestrate.find", 2, "string", name)
-  arguments("orchestrate.find", 3, "string", role)
+  orchestrate.argument("orchestrate.find", 1, "agent", def, "string", name, "string", role)
   local team = agents.team_of(def) or {}
   local found = rawget(team, name)
   if found then return found end
@@ -296,9 +291,7 @@ end
 ---@return hocket.Agent[]?
 ---@return hocket.Error?
 function orchestrate.find_all(def, names, role)
-  arguments("orchestrate.find_all", 1, "agent", def)
-  arguments("orchestrate.find_all", 2, "table", names)
-  arguments("orchestrate.find_all", 3, "string", role)
+  orchestrate.argument("orchestrate.find_all", 1, "agent", def, "table", names, "string", role)
   local list = {}
   for i, name in ipairs(names) do
     local found, err = orchestrate.find(def, name, role)
@@ -316,9 +309,11 @@ end
 ---@param n integer
 ---@param wanted string A type's name, "integer", "agent", "step", "state" or "callable"; several with `|` between; `?` behind: or nil.
 ---@param value any
-function orchestrate.argument(name, n, wanted, value)
+---@param ... any The same two of the arguments behind it, in turn.
+function orchestrate.argument(name, n, wanted, value, ...)
   of_argument(name, n, wanted)
   arguments(name, n, wanted, value)
+  if ... then orchestrate.argument(name, n + 1, ...) end
 end
 
 --- Adds to the error of a called agent the stages that it has passed, as in
@@ -330,11 +325,7 @@ end
 ---@param to string
 ---@return hocket.Error
 function orchestrate.crossed(step, err, from, how, to)
-  arguments("orchestrate.crossed", 1, "step", step)
-  arguments("orchestrate.crossed", 2, "table", err)
-  arguments("orchestrate.crossed", 3, "table", from)
-  arguments("orchestrate.crossed", 4, "string", how)
-  arguments("orchestrate.crossed", 5, "string", to)
+  orchestrate.argument("orchestrate.crossed", 1, "step", step, "table", err, "table", from, "string", how, "string", to)
   local copy, way = {}, table.concat(from, " -> ")
   for name, value in pairs(step:blamed(err, from, to)) do copy[name] = value end
   copy.message = ("%s -> %s (%s): %s"):format(way, to, how, err.message)
@@ -667,8 +658,7 @@ end
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function orchestrate.ask_again(id, text)
-  arguments("orchestrate.ask_again", 1, "integer|string", id)
-  arguments("orchestrate.ask_again", 2, "string", text)
+  orchestrate.argument("orchestrate.ask_again", 1, "integer|string", id, "string", text)
   local context = fiber.context()
   if not context then misuse.raise "an agent can only be asked again inside a run (hocket.run makes one)" end
   local holder = context.step or context.run

@@ -136,10 +136,7 @@ end
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function advisors.run(agent, list, request, opts)
-  orchestrate.argument("patterns.advisors.run", 1, "agent", agent)
-  orchestrate.argument("patterns.advisors.run", 2, "table", list)
-  orchestrate.argument("patterns.advisors.run", 3, "string|table", request)
-  orchestrate.argument("patterns.advisors.run", 4, "table?", opts)
+  orchestrate.argument("patterns.advisors.run", 1, "agent", agent, "table", list, "string|table", request, "table?", opts)
   opts = opts or {}
   local settings = { agents = list, required = set_of(opts.required), timeout = opts.timeout_each, quorum = opts.quorum }
   local call = setmetatable({ advisors = settings }, { __index = opts })

@@ -61,8 +61,7 @@ end
 ---@param blocked {what: string, needs: string}
 ---@return string
 function blockers.framed(of, blocked)
-  orchestrate.argument("patterns.blockers.framed", 1, "string", of)
-  orchestrate.argument("patterns.blockers.framed", 2, "table", blocked)
+  orchestrate.argument("patterns.blockers.framed", 1, "string", of, "table", blocked)
   return fence.wrap("blocker", of, ("%s\nIt needs: %s"):format(blocked.what, blocked.needs))
 end
 
@@ -129,9 +128,7 @@ end
 ---@param list hocket.PlanTask[]
 ---@return string?
 function blockers.wrong(state, task, list)
-  orchestrate.argument("patterns.blockers.wrong", 1, "state", state)
-  orchestrate.argument("patterns.blockers.wrong", 2, "table", task)
-  orchestrate.argument("patterns.blockers.wrong", 3, "table", list)
+  orchestrate.argument("patterns.blockers.wrong", 1, "state", state, "table", task, "table", list)
   local count = state:count_tasks() + #list
   local limit = state.options.task_limit or plan.TASK_LIMIT
   if count > limit then return ("- the plan would have %d tasks, and %d is the limit"):format(count, limit) end
@@ -155,9 +152,7 @@ end
 ---@return hocket.PlanTask[]? tasks
 ---@return string? refused
 function blockers.plan(state, task, blocked)
-  orchestrate.argument("patterns.blockers.plan", 1, "state", state)
-  orchestrate.argument("patterns.blockers.plan", 2, "table", task)
-  orchestrate.argument("patterns.blockers.plan", 3, "table", blocked)
+  orchestrate.argument("patterns.blockers.plan", 1, "state", state, "table", task, "table", blocked)
   local ask = state.options.on_blocker
   if not ask then return nil, "nobody is there who could plan it" end
   local list, err = ask { task = task, what = blocked.what, needs = blocked.needs, tasks = state.channel:list(), wrong = function(new) return blockers.wrong(state, task, new) end }
@@ -172,8 +167,7 @@ end
 ---@param shown fun(id: string): string What a task has come to.
 ---@return string[]
 function blockers.brief(entry, shown)
-  orchestrate.argument("patterns.blockers.brief", 1, "table", entry)
-  orchestrate.argument("patterns.blockers.brief", 2, "function", shown)
+  orchestrate.argument("patterns.blockers.brief", 1, "table", entry, "function", shown)
   local told = {}
   for _, one in ipairs(entry.blockers or {}) do
     told[#told + 1] = "You reported a blocker:\n" .. blockers.framed(entry.id, one)

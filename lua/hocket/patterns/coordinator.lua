@@ -511,8 +511,7 @@ end
 ---@return {text: string, finish: "stop"|"partial", tasks: hocket.Outcome[], replans: integer}? reply nil when no task completed
 ---@return hocket.Error? err With `tasks` as well.
 function coordinator.run(value, options)
-  orchestrate.argument("patterns.coordinator.run", 1, "table", value)
-  orchestrate.argument("patterns.coordinator.run", 2, "table", options)
+  orchestrate.argument("patterns.coordinator.run", 1, "table", value, "table", options)
   check_options(options)
   local state = new_state(value, options)
   while value do

@@ -33,12 +33,7 @@ local headings = { response = "RESPONSE", conversation = "CONVERSATION", summary
 ---@param prompt? string What the next one is to do, in words of the agent's author.
 ---@return string
 function handoff.input(request, from, response, cut, kind, prompt)
-  orchestrate.argument("patterns.handoff.input", 1, "string", request)
-  orchestrate.argument("patterns.handoff.input", 2, "agent", from)
-  orchestrate.argument("patterns.handoff.input", 3, "string", response)
-  orchestrate.argument("patterns.handoff.input", 4, "table?", cut)
-  orchestrate.argument("patterns.handoff.input", 5, "string?", kind)
-  orchestrate.argument("patterns.handoff.input", 6, "string?", prompt)
+  orchestrate.argument("patterns.handoff.input", 1, "string", request, "agent", from, "string", response, "table?", cut, "string?", kind, "string?", prompt)
   kind = kind or "response"
   local framed, note = fence.request(request)
   local broken = cut and ("(It is not whole: %s.)\n\n"):format(cut.message) or ""

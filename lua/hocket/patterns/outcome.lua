@@ -149,9 +149,7 @@ end
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function outcome.of(said, reply, err)
-  orchestrate.argument("patterns.outcome.of", 1, "table", said)
-  orchestrate.argument("patterns.outcome.of", 2, "table?", reply)
-  orchestrate.argument("patterns.outcome.of", 3, "table?", err)
+  orchestrate.argument("patterns.outcome.of", 1, "table", said, "table?", reply, "table?", err)
   if not reply then return nil, err end
   local why
   if said.status == "failed" then

@@ -91,11 +91,7 @@ needs in `findings`: it gets these results with its task, and does not have to l
 ---@param explores? boolean Tasks have the numbers of findings.
 ---@return table
 function plan.schema(specialists, limit, most, checks, explores)
-  orchestrate.argument("patterns.plan.schema", 1, "table?", specialists)
-  orchestrate.argument("patterns.plan.schema", 2, "integer?", limit)
-  orchestrate.argument("patterns.plan.schema", 3, "integer?", most)
-  orchestrate.argument("patterns.plan.schema", 4, "boolean?", checks)
-  orchestrate.argument("patterns.plan.schema", 5, "boolean?", explores)
+  orchestrate.argument("patterns.plan.schema", 1, "table?", specialists, "integer?", limit, "integer?", most, "boolean?", checks, "boolean?", explores)
   local text, any = { type = "string", minLength = 1, maxLength = most }, { type = "string", maxLength = most }
   local task = {
     type = "object", required = { "id", "specialist", "description" },
@@ -148,8 +144,7 @@ end
 ---@return hocket.Plan?
 ---@return string? wrong
 function plan.read(text, compiled)
-  orchestrate.argument("patterns.plan.read", 1, "string", text)
-  orchestrate.argument("patterns.plan.read", 2, "userdata", compiled)
+  orchestrate.argument("patterns.plan.read", 1, "string", text, "userdata", compiled)
   local value, wrong = compiled:read(text, "the plan does not fit")
   if value ~= nil then return with_questions(value) end
   if not means_a_plan(text) then return { type = "conversation", response = text } end
@@ -162,8 +157,7 @@ end
 ---@param limit? integer Tasks.
 ---@return userdata
 function plan.compile(specialists, limit)
-  orchestrate.argument("patterns.plan.compile", 1, "table?", specialists)
-  orchestrate.argument("patterns.plan.compile", 2, "integer?", limit)
+  orchestrate.argument("patterns.plan.compile", 1, "table?", specialists, "integer?", limit)
   return assert(schema.compile(plan.schema(specialists, limit)))
 end
 
@@ -173,8 +167,7 @@ end
 ---@param before table<string, hocket.Outcome> By id.
 ---@return hocket.Plan
 function plan.leave_out_done(value, before)
-  orchestrate.argument("patterns.plan.leave_out_done", 1, "table", value)
-  orchestrate.argument("patterns.plan.leave_out_done", 2, "table", before)
+  orchestrate.argument("patterns.plan.leave_out_done", 1, "table", value, "table", before)
   local tasks, left_out = {}, false
   for _, task in ipairs(value.tasks or {}) do
     local one = before[task.id]
@@ -280,10 +273,7 @@ end
 ---@param team? table<string, hocket.Agent> To know who can run programs.
 ---@return string?
 function plan.check(value, specialists, known, team)
-  orchestrate.argument("patterns.plan.check", 1, "table", value)
-  orchestrate.argument("patterns.plan.check", 2, "table", specialists)
-  orchestrate.argument("patterns.plan.check", 3, "table?", known)
-  orchestrate.argument("patterns.plan.check", 4, "table?", team)
+  orchestrate.argument("patterns.plan.check", 1, "table", value, "table", specialists, "table?", known, "table?", team)
   local tasks, wrong = value.tasks or {}, {}
   if value.clarification_needed then
     if #(value.questions or {}) == 0 then wrong[1] = "clarification_needed is true, but there are no questions" end
@@ -309,9 +299,7 @@ end
 ---@param is_brief? boolean For the specialist, who gets its findings themselves.
 ---@return string
 function plan.outcome_of(task, before, is_brief)
-  orchestrate.argument("patterns.plan.outcome_of", 1, "table", task)
-  orchestrate.argument("patterns.plan.outcome_of", 2, "string", before)
-  orchestrate.argument("patterns.plan.outcome_of", 3, "boolean?", is_brief)
+  orchestrate.argument("patterns.plan.outcome_of", 1, "table", task, "string", before, "boolean?", is_brief)
   local parts = {}
   if task.files and task.files[1] then parts[#parts + 1] = "Files: " .. table.concat(task.files, ", ") end
   if task.expected and task.expected:find "%S" then parts[#parts + 1] = "Expected outcome: " .. task.expected end
@@ -353,8 +341,7 @@ end
 ---@param value hocket.Plan
 ---@return string
 function plan.difference(before, value)
-  orchestrate.argument("patterns.plan.difference", 1, "table", before)
-  orchestrate.argument("patterns.plan.difference", 2, "table", value)
+  orchestrate.argument("patterns.plan.difference", 1, "table", before, "table", value)
   local now, was, lines = {}, {}, {}
   for _, task in ipairs(value.tasks) do now[task.id] = task end
   for _, one in ipairs(before) do

@@ -480,9 +480,7 @@ end
 ---@return table? reply As of planner.run.
 ---@return hocket.Error?
 function planner.carry_out(value, options, request)
-  orchestrate.argument("patterns.planner.carry_out", 1, "table", value)
-  orchestrate.argument("patterns.planner.carry_out", 2, "table", options)
-  orchestrate.argument("patterns.planner.carry_out", 3, "string?", request)
+  orchestrate.argument("patterns.planner.carry_out", 1, "table", value, "table", options, "string?", request)
   value = with_request(value, request)
   local rest = {}
   for name, option in pairs(options) do rest[name] = option end

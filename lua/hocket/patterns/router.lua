@@ -214,10 +214,7 @@ end
 ---@return hocket.Reply? reply The chosen agent's reply; `reply.agent` is its name.
 ---@return hocket.Error?
 function router.run(agent, targets, request, opts)
-  orchestrate.argument("patterns.router.run", 1, "agent", agent)
-  orchestrate.argument("patterns.router.run", 2, "table", targets)
-  orchestrate.argument("patterns.router.run", 3, "string|table", request)
-  orchestrate.argument("patterns.router.run", 4, "table?", opts)
+  orchestrate.argument("patterns.router.run", 1, "agent", agent, "table", targets, "string|table", request, "table?", opts)
   if #targets == 0 then error("bad argument #2 to 'router.run' (at least one agent expected)", 2) end
   opts = opts or {}
   local call = setmetatable({ router = { targets = targets, fallback = opts.fallback } }, { __index = opts })

@@ -289,10 +289,7 @@ end
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function team.run(coordinator, members, request, opts)
-  orchestrate.argument("patterns.team.run", 1, "agent", coordinator)
-  orchestrate.argument("patterns.team.run", 2, "table", members)
-  orchestrate.argument("patterns.team.run", 3, "string|table", request)
-  orchestrate.argument("patterns.team.run", 4, "table?", opts)
+  orchestrate.argument("patterns.team.run", 1, "agent", coordinator, "table", members, "string|table", request, "table?", opts)
   opts = opts or {}
   local settings = {
     members = members, termination_mode = opts.termination_mode, max_rounds = opts.max_rounds,

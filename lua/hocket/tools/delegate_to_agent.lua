@@ -13,7 +13,6 @@
 ---
 --- A failing agent never raises, and never ends its caller: that may try otherwise, or do it itself.
 --- Registers `tools: [delegate_to_agent]`, which stands in for the toolset `delegate`.
-local arguments = require("hocket.internal.base.arguments").check
 local fence = require "hocket.fence"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
@@ -71,10 +70,7 @@ end
 ---@param opts? table As for orchestrate.call; and `task_type`, `from` (who hands the context over).
 ---@return hocket.AgentResponse
 function delegation.to_agent(agent, task, context, opts)
-  arguments("to_agent", 1, "agent", agent)
-  arguments("to_agent", 2, "string", task)
-  arguments("to_agent", 3, "string|table?", context)
-  arguments("to_agent", 4, "table?", opts)
+  orchestrate.argument("to_agent", 1, "agent", agent, "string", task, "string|table?", context, "table?", opts)
   opts = opts or {}
   local call, began = setmetatable({ trigger = "delegate", subject = task, framed = context ~= nil }, { __index = opts }), fiber.now()
   local ok, reply, err = pcall(orchestrate.call, agent, input_for(task, context, opts.from), call)
