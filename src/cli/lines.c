@@ -27,7 +27,7 @@ static struct cli_buf *text_of(const struct about *a)
 
 static int64_t number(const struct about *a, const char *name)
 {
-    return hocket_json_int(hocket_json_get(a->event, name), 0);
+    return cli_int(a->event, name);
 }
 
 /* A text from outside, on one line and cut. */
@@ -113,7 +113,7 @@ static void on_tasks(const struct about *a)
     const hocket_json *tasks = hocket_json_get(a->event, "tasks");
     size_t n = hocket_json_count(tasks);
     const char *between = ": ";
-    int64_t unblocks = hocket_json_int(hocket_json_get(hocket_json_at(tasks, 0), "unblocks"), 0);
+    int64_t unblocks = cli_int(hocket_json_at(tasks, 0), "unblocks");
     if (hocket_json_get(hocket_json_at(tasks, 0), "parent"))
         return; /* the split names its parts */
     cli_buf_adds(text_of(a), "planned ");
@@ -221,7 +221,7 @@ static void on_server_tools(const struct about *a)
     for (size_t i = 0; i < hocket_json_count(tools); i++)
         cli_buf_addf(text_of(a), "%s %s %lld", i ? "," : "",
             cli_member(hocket_json_at(tools, i), "name"),
-            (long long) hocket_json_int(hocket_json_get(hocket_json_at(tools, i), "uses"), 0));
+            cli_int(hocket_json_at(tools, i), "uses"));
     for (size_t i = 0; i < n && i < 5; i++) {
         cli_buf_adds(text_of(a), i ? ", " : "; sources: ");
         cli_buf_adds(text_of(a), cli_member(hocket_json_at(sources, i), "url"));
@@ -267,8 +267,7 @@ static void on_reused(const struct about *a)
     a->line->tone = CLI_DIM;
     cli_buf_addf(text_of(a), "%lld replayed, %lld done anew; saved ",
         (long long) number(a, "replayed"), (long long) number(a, "run_anew"));
-    cli_text_count(text_of(a), hocket_json_int(hocket_json_get(saved, "input"), 0)
-                                   + hocket_json_int(hocket_json_get(saved, "output"), 0));
+    cli_text_count(text_of(a), cli_int(saved, "input") + cli_int(saved, "output"));
     cli_buf_adds(text_of(a), " tokens");
     if (cost)
         cli_buf_addf(text_of(a), ", %.4f USD", hocket_json_number(cost, 0));
@@ -278,7 +277,7 @@ static void on_reused(const struct about *a)
 /* A wait that a person would take for a standstill is printed in any case. */
 static void on_retry(const struct about *a)
 {
-    double delay = hocket_json_number(hocket_json_get(a->event, "delay"), 0);
+    double delay = cli_number(a->event, "delay");
     a->line->details = delay < 1;
     a->line->tone = CLI_WARN;
     cli_buf_adds(text_of(a), "asks ");
@@ -298,19 +297,17 @@ static void on_reply(const struct about *a)
     add_member(a, "model", 64);
     cli_buf_adds(text_of(a), " replied: ");
     cli_text_plural(text_of(a), number(a, "calls"), "tool call");
-    cli_buf_addf(text_of(a), ", %lld tokens in",
-        (long long) hocket_json_int(hocket_json_get(usage, "input"), 0));
-    cli_text_cached(text_of(a), hocket_json_int(hocket_json_get(usage, "cached"), 0));
-    cli_buf_addf(text_of(a), ", %lld out, %.2f s",
-        (long long) hocket_json_int(hocket_json_get(usage, "output"), 0),
-        hocket_json_number(hocket_json_get(a->event, "seconds"), 0));
+    cli_buf_addf(text_of(a), ", %lld tokens in", cli_int(usage, "input"));
+    cli_text_cached(text_of(a), cli_int(usage, "cached"));
+    cli_buf_addf(text_of(a), ", %lld out, %.2f s", cli_int(usage, "output"),
+        cli_number(a->event, "seconds"));
     if (first)
         cli_buf_addf(text_of(a), ", first after %.2f s", hocket_json_number(first, 0));
 }
 
 static void on_tool(const struct about *a)
 {
-    bool failed = hocket_json_bool(hocket_json_get(a->event, "error"), false);
+    bool failed = cli_is(a->event, "error");
     a->line->details = true;
     a->line->tone = CLI_DIM;
     add_sentence(
@@ -392,8 +389,7 @@ static void on_plan(const struct about *a)
 /* One that holds is a detail: it shows in its task's end, too. */
 static void on_checked(const struct about *a)
 {
-    bool ok = hocket_json_bool(hocket_json_get(a->event, "ok"), false),
-         of_task = *cli_member(a->event, "task") != 0;
+    bool ok = cli_is(a->event, "ok"), of_task = *cli_member(a->event, "task") != 0;
     a->line->details = ok;
     a->line->tone = ok ? CLI_DIM : CLI_WARN;
     add_sentence(a, !ok       ? "fails the check: {reason}"
@@ -417,7 +413,7 @@ static void on_labels(const struct about *a)
 
 static void on_draft(const struct about *a)
 {
-    bool same = hocket_json_bool(hocket_json_get(a->event, "same"), false);
+    bool same = cli_is(a->event, "same");
     a->line->tone = CLI_DIM;
     add_sentence(a, same ? "takes the saved plan {name} ({path}) as a draft"
                          : "reads the saved plan {name} ({path}) beside the request");
@@ -480,8 +476,7 @@ static void add_bound(const struct about *a, const char *name)
 {
     const char *limit = cli_member(a->event, "limit");
     if (strcmp(limit, "cost") == 0) {
-        cli_buf_addf(
-            text_of(a), "%.4f USD", hocket_json_number(hocket_json_get(a->event, name), 0));
+        cli_buf_addf(text_of(a), "%.4f USD", cli_number(a->event, name));
     } else if (strcmp(limit, "tokens") == 0) {
         cli_text_count(text_of(a), number(a, name));
         cli_buf_adds(text_of(a), " tokens");

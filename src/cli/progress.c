@@ -12,11 +12,6 @@
 /* Further agents are at work, but nobody reads a list of so many. */
 #define MAX_AGENTS 4096
 
-const char *cli_member(const hocket_json *event, const char *name)
-{
-    return hocket_json_text(hocket_json_get(event, name), "", NULL);
-}
-
 static void *grown(void *list, size_t count, size_t *cap, size_t size)
 {
     if (count < *cap)
@@ -81,11 +76,6 @@ static void remove_agent(struct cli_progress *p, const struct cli_agent *agent)
 
 /* ---- Tasks ------------------------------------------------------------- */
 
-static int64_t number_of(const hocket_json *event, const char *name)
-{
-    return hocket_json_int(hocket_json_get(event, name), 0);
-}
-
 static void add_task(struct cli_progress *p, int64_t board, const hocket_json *task)
 {
     const char *doing = cli_member(task, "active_form");
@@ -94,7 +84,7 @@ static void add_task(struct cli_progress *p, int64_t board, const hocket_json *t
     p->tasks = grown(p->tasks, p->n_tasks, &p->cap_tasks, sizeof(*p->tasks));
     p->tasks[p->n_tasks++] = (struct cli_task){
         .board = board,
-        .id = number_of(task, "id"),
+        .id = cli_int(task, "id"),
         .agent = copied(cli_member(task, "assigned_to")),
         .doing = copied(*doing ? doing : cli_member(task, "text")),
     };
@@ -121,7 +111,7 @@ static int state_of(const char *status)
 
 static void update_task(struct cli_progress *p, const hocket_json *event)
 {
-    struct cli_task *task = find_task(p, number_of(event, "board"), number_of(event, "id"));
+    struct cli_task *task = find_task(p, cli_int(event, "board"), cli_int(event, "id"));
     if (!task)
         return;
     p->done_tasks -= task->state == CLI_TASK_DONE;
@@ -140,7 +130,7 @@ static void on_request(struct cli_progress *p, const hocket_json *event, double 
         return;
     agent->asking = true;
     agent->progress[0] = 0;
-    agent->turn = hocket_json_int(hocket_json_get(event, "turn"), 0);
+    agent->turn = cli_int(event, "turn");
 }
 
 /* An agent that nobody dispatched has no event for its end: an answer without calls is it. */
@@ -149,12 +139,12 @@ static void on_reply(struct cli_progress *p, const hocket_json *event, double no
     const hocket_json *usage = hocket_json_get(event, "usage");
     struct cli_agent *agent = agent_of(p, event, now);
     p->calls++;
-    p->input += hocket_json_int(hocket_json_get(usage, "input"), 0);
-    p->output += hocket_json_int(hocket_json_get(usage, "output"), 0);
+    p->input += cli_int(usage, "input");
+    p->output += cli_int(usage, "output");
     if (!agent)
         return;
     agent->asking = false;
-    if (!agent->dispatched && hocket_json_int(hocket_json_get(event, "calls"), 0) == 0)
+    if (!agent->dispatched && cli_int(event, "calls") == 0)
         remove_agent(p, agent);
 }
 
@@ -170,9 +160,9 @@ static void on_returned(struct cli_progress *p, const hocket_json *event, double
 {
     const hocket_json *usage = hocket_json_get(event, "usage");
     struct cli_agent *agent = agent_of(p, event, now);
-    p->calls += hocket_json_int(hocket_json_get(usage, "calls"), 0);
-    p->input += hocket_json_int(hocket_json_get(usage, "input"), 0);
-    p->output += hocket_json_int(hocket_json_get(usage, "output"), 0);
+    p->calls += cli_int(usage, "calls");
+    p->input += cli_int(usage, "input");
+    p->output += cli_int(usage, "output");
     if (!agent)
         return;
     agent->asking = false;
@@ -190,7 +180,7 @@ static void on_started(struct cli_progress *p, const hocket_json *event, double 
     agent->tasks = (int64_t) hocket_json_count(ids);
     for (size_t i = 0; i < (size_t) agent->tasks; i++) {
         struct cli_task *task =
-            find_task(p, number_of(event, "board"), hocket_json_int(hocket_json_at(ids, i), 0));
+            find_task(p, cli_int(event, "board"), hocket_json_int(hocket_json_at(ids, i), 0));
         if (task)
             snprintf(task->op, sizeof(task->op), "%s", agent->op);
     }
@@ -228,9 +218,9 @@ static void on_progress(struct cli_progress *p, const hocket_json *event, double
     struct cli_buf text = { 0 };
     if (!agent)
         return;
-    cli_buf_addf(&text, "%g", hocket_json_number(hocket_json_get(event, "progress"), 0));
+    cli_buf_addf(&text, "%g", cli_number(event, "progress"));
     if (hocket_json_get(event, "total"))
-        cli_buf_addf(&text, " of %g", hocket_json_number(hocket_json_get(event, "total"), 0));
+        cli_buf_addf(&text, " of %g", cli_number(event, "total"));
     if (*cli_member(event, "message"))
         cli_buf_addf(&text, ", %s", cli_member(event, "message"));
     snprintf(agent->tool, sizeof(agent->tool), "%s", cli_member(event, "tool"));
@@ -243,7 +233,7 @@ static void on_tasks(struct cli_progress *p, const hocket_json *event, double no
     const hocket_json *tasks = hocket_json_get(event, "tasks");
     (void) now;
     for (size_t i = 0; i < hocket_json_count(tasks); i++)
-        add_task(p, number_of(event, "board"), hocket_json_at(tasks, i));
+        add_task(p, cli_int(event, "board"), hocket_json_at(tasks, i));
 }
 
 static void on_task(struct cli_progress *p, const hocket_json *event, double now)

@@ -9,6 +9,7 @@
 #include <hocket/hocket.h>
 
 #include "cli/buf.h"
+#include "cli/text.h"
 
 /* An operation: one agent at work. */
 struct cli_agent {
@@ -53,6 +54,3 @@ struct cli_agent *cli_progress_agent(const struct cli_progress *p, const char *o
 /* What an agent does, in a few words: "Choosing sights". */
 void cli_progress_activity(
     const struct cli_progress *p, const struct cli_agent *agent, struct cli_buf *out);
-
-/* A member's text, "" when it is absent. */
-const char *cli_member(const hocket_json *event, const char *name);

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <time.h>
 
+#include <hocket/hocket.h>
+
 #include "cli/buf.h"
 
 /* The bytes of the character at p (n > 0), and its code point; 0 when it is not valid UTF-8. */
@@ -55,3 +57,25 @@ void cli_text_cached(struct cli_buf *out, long long n);
 void cli_text_plural(struct cli_buf *out, long long n, const char *word);
 /* A moment (seconds since 1970) by this machine's clock and zone, for strftime(3). False where it has none. */
 bool cli_text_moment(time_t t, struct tm *out);
+
+/* ---- Members of a JSON object: of one that has none, or another kind of value, "", 0, false ---------- */
+
+static inline const char *cli_member(const hocket_json *object, const char *name)
+{
+    return hocket_json_text(hocket_json_get(object, name), "", NULL);
+}
+
+static inline long long cli_int(const hocket_json *object, const char *name)
+{
+    return hocket_json_int(hocket_json_get(object, name), 0);
+}
+
+static inline double cli_number(const hocket_json *object, const char *name)
+{
+    return hocket_json_number(hocket_json_get(object, name), 0);
+}
+
+static inline bool cli_is(const hocket_json *object, const char *name)
+{
+    return hocket_json_bool(hocket_json_get(object, name), false);
+}

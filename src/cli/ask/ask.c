@@ -28,11 +28,6 @@
 /* Columns of one line, while it is folded. */
 #define LINE_BRIEF 400
 
-static int64_t number(const hocket_json *change, const char *name)
-{
-    return hocket_json_int(hocket_json_get(change, name), 0);
-}
-
 /* ---- The title ------------------------------------------------------------ */
 
 /* Whether there is a diff that can be shown. */
@@ -43,7 +38,7 @@ static bool change_has_diff(const hocket_json *change)
 
 static void add_counts(struct cli_buf *out, const hocket_json *change)
 {
-    int64_t added = number(change, "added"), removed = number(change, "removed");
+    int64_t added = cli_int(change, "added"), removed = cli_int(change, "removed");
     if (added > 0)
         cli_buf_addf(out, "%s +%lld", ",", (long long) added);
     if (removed > 0)
@@ -170,14 +165,13 @@ static bool change_say(struct cli_screen *s, const hocket_json *change, bool who
     say_note(s, "the call would fail, and change nothing: ", cli_member(change, "refused"));
     if (change_has_diff(change))
         all = add_diff(s, &out, cli_member(change, "diff"), whole);
-    if (whole && number(change, "left_out") > 0)
-        cli_buf_addf(&out, "  [%lld more lines: they are in the call]\n",
-            (long long) number(change, "left_out"));
+    if (whole && cli_int(change, "left_out") > 0)
+        cli_buf_addf(
+            &out, "  [%lld more lines: they are in the call]\n", cli_int(change, "left_out"));
     if (out.n > 0)
         cli_screen_put(s, &out);
     cli_buf_free(&out);
-    return all && !hocket_json_bool(hocket_json_get(change, "cut"), false)
-           && !*cli_member(change, "refused");
+    return all && !cli_is(change, "cut") && !*cli_member(change, "refused");
 }
 
 /* Columns of a call's arguments before somebody wants to see all of them. */

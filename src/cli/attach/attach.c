@@ -106,7 +106,7 @@ static void show_error(struct attach *a, const hocket_json *event)
 
 static void answered(struct attach *a, const hocket_json *event)
 {
-    bool ok = hocket_json_bool(hocket_json_get(event, "ok"), false);
+    bool ok = cli_is(event, "ok");
     a->answered++;
     a->refused = a->refused || !ok;
     if (ok || a->json)
@@ -121,7 +121,7 @@ static void greet(struct attach *a, const hocket_json *event)
     cli_text_show(&a->prompt, cli_member(event, "name"), strlen(cli_member(event, "name")), false);
     if (a->terminal && a->n_commands == 0)
         fprintf(stderr, "attached to %s (process %lld)%s; 'help' lists the commands\n",
-            cli_buf_text(&a->prompt), (long long) hocket_json_int(hocket_json_get(event, "pid"), 0),
+            cli_buf_text(&a->prompt), cli_int(event, "pid"),
             strcmp(cli_member(event, "rights"), "look") == 0 ? ", to look and no more" : "");
     cli_buf_adds(&a->prompt, "> ");
 }
@@ -190,7 +190,7 @@ static void complete(void *ud, const char *line, size_t n, struct cli_buf *words
     while (go_on(a) && !a->completion && cli_now() < until)
         hocket_wait(a->host, 50);
     const hocket_json *list = hocket_json_get(a->completion, "words");
-    int64_t stay = hocket_json_int(hocket_json_get(a->completion, "from"), 0);
+    int64_t stay = cli_int(a->completion, "from");
     *from = stay >= 0 && (size_t) stay < n ? (size_t) stay : n;
     for (const hocket_json *one = hocket_json_first(list); one; one = hocket_json_next(one)) {
         size_t len;

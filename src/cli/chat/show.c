@@ -249,7 +249,7 @@ static void on_tool(struct cli_chat *c, const hocket_json *event)
 {
     struct cli_buf b = { 0 };
     const char *agent = cli_member(event, "agent");
-    bool failed = hocket_json_bool(hocket_json_get(event, "error"), false);
+    bool failed = cli_is(event, "error");
     if ((c->args.flags & CLI_QUIET) || c->again)
         return;
     cli_buf_addf(&b, "%s ", c->screen.unicode ? "▸" : ">");
@@ -287,10 +287,10 @@ static void count(struct cli_chat *c, const hocket_json *event)
     const hocket_json *usage = hocket_json_get(event, "usage"),
                       *cost = hocket_json_get(usage, "cost");
     c->turns++;
-    c->calls += hocket_json_int(hocket_json_get(usage, "calls"), 0);
-    c->input += hocket_json_int(hocket_json_get(usage, "input"), 0);
-    c->output += hocket_json_int(hocket_json_get(usage, "output"), 0);
-    c->seconds += hocket_json_number(hocket_json_get(event, "seconds"), 0);
+    c->calls += cli_int(usage, "calls");
+    c->input += cli_int(usage, "input");
+    c->output += cli_int(usage, "output");
+    c->seconds += cli_number(event, "seconds");
     c->cost += hocket_json_number(cost, 0);
     c->cost_known = c->cost_known && cost;
 }

@@ -7,6 +7,7 @@
 #include "cli/exit.h"
 #include "cli/out.h"
 #include "cli/store.h"
+#include "cli/text.h"
 
 struct fork {
     const char *store, *input, *model;
@@ -30,7 +31,7 @@ static const struct cli_option options[] = {
 static void print(const struct cli_result *result, const char *store)
 {
     hocket_json *answer = hocket_json_parse(result->json.p, result->json.n, NULL);
-    const char *id = hocket_json_text(hocket_json_get(answer, "id"), "", NULL);
+    const char *id = cli_member(answer, "id");
     struct cli_buf hint = { 0 };
     cli_out_line(id, strlen(id));
     cli_store_hint(&hint, store);

@@ -9,6 +9,7 @@
 #include "cli/exit.h"
 #include "cli/out.h"
 #include "cli/store.h"
+#include "cli/text.h"
 
 struct move {
     const char *store;
@@ -132,7 +133,7 @@ static int import_from(const struct move *m, const char *file)
         return rc;
     hocket_json *answer = hocket_json_parse(result.json.p, result.json.n, NULL);
     const hocket_json *ids = hocket_json_get(answer, "ids");
-    int64_t there = hocket_json_int(hocket_json_get(answer, "there"), 0);
+    int64_t there = cli_int(answer, "there");
     for (size_t i = 0; i < hocket_json_count(ids); i++) {
         const char *id = hocket_json_text(hocket_json_at(ids, i), "", NULL);
         cli_out_line(id, strlen(id));

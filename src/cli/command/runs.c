@@ -81,7 +81,7 @@ static void add_age(struct cli_paper *p, const hocket_json *run)
     struct cli_buf age = { 0 };
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    int64_t ms = hocket_json_int(hocket_json_get(run, "created_ms"), 0);
+    int64_t ms = cli_int(run, "created_ms");
     cli_story_age(&age, (double) now.tv_sec - (double) ms / 1000);
     cli_paper_addf(p, CLI_PLAIN, "%8s  ", age.p);
     cli_buf_free(&age);
@@ -124,7 +124,7 @@ static void add_wait(struct cli_paper *p, const hocket_json *run)
     const char *pool = cli_member(run, "pool"), *why = cli_member(run, "put_off");
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    double due = hocket_json_number(hocket_json_get(run, "due_ms"), 0) / 1000 - (double) now.tv_sec;
+    double due = cli_number(run, "due_ms") / 1000 - (double) now.tv_sec;
     if (strcmp(cli_member(run, "state"), "queued") != 0)
         return;
     if (*pool && strcmp(pool, "default") != 0) {
@@ -198,11 +198,11 @@ static void print(const hocket_json *answer)
         before = r;
     }
     cli_paper_end(&p);
-    bool evals = hocket_json_bool(hocket_json_get(answer, "evals_left_out"), false);
+    bool evals = cli_is(answer, "evals_left_out");
     if (!hocket_json_first(runs))
         fprintf(stderr, "hocket runs: there are none%s\n",
             evals ? " but those of evaluations: --eval lists them" : "");
-    else if (hocket_json_bool(hocket_json_get(answer, "more"), false))
+    else if (cli_is(answer, "more"))
         fprintf(stderr, "hocket runs: there are older ones: --limit 0 lists all\n");
 }
 

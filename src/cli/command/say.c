@@ -109,7 +109,7 @@ static void print_open(const struct cli_result *result, const void *ud)
     cli_paper_start(&p);
     if (!cli_story_open(&p, hocket_json_get(answer, "waiting_for"), id.p)) {
         cli_paper_addf(&p, CLI_PLAIN, "%s waits for nobody: it is ", run->id);
-        cli_story_state(&p, hocket_json_text(hocket_json_get(answer, "state"), "", NULL));
+        cli_story_state(&p, cli_member(answer, "state"));
         cli_paper_line(&p);
     }
     cli_paper_end(&p);
@@ -133,8 +133,8 @@ static int list_open(const struct say *s, const char *id)
 static void say_next(const char *command, const struct cli_result *result, const char *store)
 {
     hocket_json *answer = hocket_json_parse(result->json.p, result->json.n, NULL);
-    const char *id = hocket_json_text(hocket_json_get(answer, "id"), "", NULL);
-    const char *state = hocket_json_text(hocket_json_get(answer, "state"), "", NULL);
+    const char *id = cli_member(answer, "id");
+    const char *state = cli_member(answer, "state");
     struct cli_buf line = { 0 };
     bool is_running = strcmp(state, "running") == 0 || hocket_json_get(answer, "owner");
     const char *pool = hocket_json_text(hocket_json_get(answer, "pool"), NULL, NULL);
@@ -167,7 +167,7 @@ static int send(const char *command, struct cli_buf *args, const char *store)
 static void print_link(const struct cli_result *result, const void *ud)
 {
     hocket_json *answer = hocket_json_parse(result->json.p, result->json.n, NULL);
-    const char *note = hocket_json_text(hocket_json_get(answer, "note"), "", NULL);
+    const char *note = cli_member(answer, "note");
     (void) ud;
     cli_out_line(result->text.p, result->text.n);
     fprintf(stderr, "hocket answer: the link %s\n", note);

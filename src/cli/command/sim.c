@@ -41,8 +41,8 @@ static void on_event(hocket_host *host, uint64_t run, const struct hocket_event 
 {
     struct cli_buf line = { 0 };
     hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);
-    const char *base = hocket_json_text(hocket_json_get(event, "base"), "", NULL);
-    const char *root = hocket_json_text(hocket_json_get(event, "root"), "", NULL);
+    const char *base = cli_member(event, "base");
+    const char *root = cli_member(event, "root");
     (void) host;
     (void) run;
     (void) ud;

@@ -16,6 +16,7 @@
 #include "cli/paper.h"
 #include "cli/store.h"
 #include "cli/story/story.h"
+#include "cli/text.h"
 
 #define REASONS 4  /* of one run, in its line */
 #define NAME    24 /* columns of a worker's, or a pool's, name */
@@ -37,11 +38,6 @@ static const struct cli_option options[] = {
 static const char *text(const hocket_json *one, const char *name, size_t *n)
 {
     return hocket_json_text(hocket_json_get(one, name), "", n);
-}
-
-static long long number(const hocket_json *one, const char *name)
-{
-    return (long long) hocket_json_int(hocket_json_get(one, name), 0);
 }
 
 static void add_text(struct cli_paper *p, const hocket_json *one, const char *name, size_t columns)
@@ -78,7 +74,7 @@ static void add_runs(struct cli_paper *p, const hocket_json *w)
 {
     const hocket_json *max = hocket_json_get(w, "max_runs");
     cli_paper_addf(
-        p, CLI_PLAIN, "%lld/%lld", number(w, "runs"), (long long) hocket_json_int(max, 0));
+        p, CLI_PLAIN, "%lld/%lld", cli_int(w, "runs"), (long long) hocket_json_int(max, 0));
 }
 
 static void add_pools(struct cli_paper *p, const hocket_json *w)
@@ -98,7 +94,7 @@ static void say_worker(struct cli_paper *p, const hocket_json *w)
 {
     const char *state = text(w, "state", NULL);
     add_text(p, w, "host", NAME - 9);
-    cli_paper_addf(p, CLI_DIM, " %lld", number(w, "pid"));
+    cli_paper_addf(p, CLI_DIM, " %lld", cli_int(w, "pid"));
     cli_paper_to(p, NAME);
     cli_paper_add(p,
         strcmp(state, "lost") == 0       ? CLI_BAD
@@ -134,21 +130,21 @@ static void say_workers(struct cli_paper *p, const hocket_json *list)
 static void say_pool(struct cli_paper *p, const hocket_json *pool)
 {
     static const char *const counts[] = { "running", "later", "waiting", "parked" };
-    bool unserved = hocket_json_bool(hocket_json_get(pool, "unserved"), false);
+    bool unserved = cli_is(pool, "unserved");
     add_text(p, pool, "name", NAME - 1);
     cli_paper_to(p, NAME);
-    cli_paper_addf(p, unserved ? CLI_BAD : CLI_PLAIN, "%lld", number(pool, "queued"));
+    cli_paper_addf(p, unserved ? CLI_BAD : CLI_PLAIN, "%lld", cli_int(pool, "queued"));
     cli_paper_to(p, NAME + 10);
     add_age(p, pool, "oldest_ms", "");
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         cli_paper_to(p, NAME + 18 + 9 * i);
-        cli_paper_addf(p, CLI_PLAIN, "%lld", number(pool, counts[i]));
+        cli_paper_addf(p, CLI_PLAIN, "%lld", cli_int(pool, counts[i]));
     }
     cli_paper_to(p, NAME + 54);
     if (unserved)
         cli_paper_add(p, CLI_BAD, "none: nobody takes what is queued");
     else
-        cli_paper_addf(p, CLI_PLAIN, "%lld", number(pool, "workers"));
+        cli_paper_addf(p, CLI_PLAIN, "%lld", cli_int(pool, "workers"));
     cli_paper_line(p);
 }
 
@@ -228,7 +224,7 @@ static void print(const struct cli_result *result, const void *ud)
     say_pools(&p, hocket_json_get(told, "pools"));
     say_blocked(&p, hocket_json_get(told, "blocked"));
     cli_paper_end(&p);
-    if (hocket_json_bool(hocket_json_get(told, "more"), false))
+    if (cli_is(told, "more"))
         fprintf(stderr, "hocket workers: more runs wait than are shown\n");
     hocket_json_free(told);
 }

@@ -32,11 +32,6 @@ struct cli_eval_progress {
     bool quiet;   /* only what is not as expected */
 };
 
-static long long count(const hocket_json *event, const char *name)
-{
-    return (long long) hocket_json_int(hocket_json_get(event, name), 0);
-}
-
 static enum cli_tone tone_of(const char *state)
 {
     return strcmp(state, "passed") == 0   ? CLI_GOOD
@@ -50,7 +45,7 @@ static void say(struct cli_eval_progress *p, const hocket_json *event)
     struct cli_buf line = { 0 }, shown = { 0 }, who = { 0 };
     what = *what ? what : *cli_member(event, "reason") ? cli_member(event, "reason") : state;
     cli_buf_addf(&line, "%s%s (%s, run %lld)", *cli_member(event, "failed_at") ? "failed: " : "",
-        what, cli_member(event, "model"), count(event, "turn"));
+        what, cli_member(event, "model"), cli_int(event, "turn"));
     cli_text_show(&shown, cli_buf_text(&line), line.n, false);
     cli_text_show(&who, cli_member(event, "case"), strlen(cli_member(event, "case")), false);
     cli_screen_line(&p->screen, tone_of(state), cli_buf_text(&who), cli_buf_text(&shown));
@@ -63,13 +58,13 @@ static void draw(struct cli_eval_progress *p, const hocket_json *event)
 {
     struct cli_rows rows = { .count = 1 };
     struct cli_buf row = { 0 };
-    cli_buf_addf(&row, "%lld/%lld · %lld passed", count(event, "done"), count(event, "total"),
-        count(event, "passed"));
-    if (count(event, "failed") > 0)
-        cli_buf_addf(&row, " · %lld failed", count(event, "failed"));
-    if (count(event, "unmeasured") > 0)
-        cli_buf_addf(&row, " · %lld not measured", count(event, "unmeasured"));
-    cli_buf_addf(&row, " · %.4f USD", hocket_json_number(hocket_json_get(event, "cost"), 0));
+    cli_buf_addf(&row, "%lld/%lld · %lld passed", cli_int(event, "done"), cli_int(event, "total"),
+        cli_int(event, "passed"));
+    if (cli_int(event, "failed") > 0)
+        cli_buf_addf(&row, " · %lld failed", cli_int(event, "failed"));
+    if (cli_int(event, "unmeasured") > 0)
+        cli_buf_addf(&row, " · %lld not measured", cli_int(event, "unmeasured"));
+    cli_buf_addf(&row, " · %.4f USD", cli_number(event, "cost"));
     cli_text_cut(&rows.text, row.p, row.n, p->screen.columns > 2 ? p->screen.columns - 1 : 1);
     rows.width[0] = cli_text_width(rows.text.p, rows.text.n);
     cli_screen_draw(&p->screen, &rows);
@@ -83,7 +78,7 @@ static void begin(struct cli_eval_progress *p, const hocket_json *event)
     struct cli_buf line = { 0 };
     if (p->quiet)
         return;
-    cli_buf_addf(&line, "%lld runs, which work in ", count(event, "total"));
+    cli_buf_addf(&line, "%lld runs, which work in ", cli_int(event, "total"));
     cli_text_show(&line, folder, strlen(folder), false);
     cli_screen_line(&p->screen, CLI_DIM, NULL, line.p);
     cli_buf_free(&line);

@@ -348,7 +348,7 @@ static void set_message(struct cli_result *r, const struct hocket_error *err)
 {
     hocket_json *json = hocket_json_parse(cli_buf_text(&r->json), r->json.n, NULL);
     const hocket_json *error = hocket_json_get(json, "error");
-    const char *code = hocket_json_text(hocket_json_get(error, "code"), "", NULL);
+    const char *code = cli_member(error, "code");
     bool same = strcmp(code, hocket_status_word(err->status))
                 == 0; /* else it was written before the cause was known */
     cli_buf_adds(

@@ -167,7 +167,7 @@ static bool put_page(struct writing *w, int *rc)
     const hocket_json *list = hocket_json_get(told, "records");
     for (const hocket_json *r = hocket_json_first(list); r; r = hocket_json_next(r))
         put_record(w, r);
-    bool more = hocket_json_bool(hocket_json_get(told, "more"), false);
+    bool more = cli_is(told, "more");
     hocket_json_free(told);
     if (cli_signal_taken())
         *rc = cli_exit_of_signal(cli_signal_taken());
@@ -179,8 +179,7 @@ static int put_run(struct writing *w, const hocket_json *frame)
     size_t n;
     int rc;
     const char *text = hocket_json_text(hocket_json_get(frame, "head"), "", &n);
-    snprintf(
-        w->name, sizeof(w->name), "%s", hocket_json_text(hocket_json_get(frame, "id"), "", NULL));
+    snprintf(w->name, sizeof(w->name), "%s", cli_member(frame, "id"));
     put(w, text, n);
     while (put_page(w, &rc))
         ;

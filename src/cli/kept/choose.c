@@ -37,7 +37,7 @@ static void list(const hocket_json *runs, const char *here)
         const hocket_json *run = hocket_json_at(runs, i);
         struct cli_buf line = { 0 }, text = { 0 };
         const char *target = cli_member(run, "target"), *input = cli_member(run, "input");
-        double ms = (double) hocket_json_int(hocket_json_get(run, "updated_ms"), 0);
+        double ms = (double) cli_int(run, "updated_ms");
         cli_buf_addf(&line, "%3zu  %s  ", i + 1, cli_member(run, "id"));
         cli_text_elapsed(&line, now > ms / 1000 ? now - ms / 1000 : 0);
         cli_buf_adds(&line, " ago  ");
@@ -81,8 +81,7 @@ static void tell_held(const hocket_json *run)
     if (held)
         fprintf(stderr,
             "hocket chat: going on with %s: process %lld has %s, which was left later\n",
-            cli_member(run, "id"), (long long) hocket_json_int(hocket_json_get(held, "pid"), 0),
-            cli_member(held, "id"));
+            cli_member(run, "id"), cli_int(held, "pid"), cli_member(held, "id"));
 }
 
 /* In a pipe the list is shown too: whoever wrote the script sees what could be named. */
@@ -135,7 +134,7 @@ int cli_kept_choose(struct cli_run_args *args, struct cli_buf *id)
     if (rc == CLI_GO_ON) {
         cli_buf_adds(id, cli_member(hocket_json_at(runs, which), "id"));
         args->resume = id->p;
-        if (!hocket_json_bool(hocket_json_get(hocket_json_at(runs, which), "conversation"), false))
+        if (!cli_is(hocket_json_at(runs, which), "conversation"))
             rc = cli_usage("chat", "%s is no conversation: hocket resume %s", id->p, id->p);
         else
             rc = cli_kept_place(args, hocket_json_at(runs, which));

@@ -17,7 +17,7 @@
 static void say_parked(const struct cli_run_args *run, const hocket_json *event)
 {
     struct cli_buf line = { 0 };
-    const char *id = hocket_json_text(hocket_json_get(event, "parked"), "", NULL);
+    const char *id = cli_member(event, "parked");
     cli_buf_addf(&line, "a client is gone: the run %s is parked: hocket resume %s", id, id);
     cli_store_hint(&line, run->store);
     fprintf(stderr, "%s\n", cli_buf_text(&line));
@@ -28,7 +28,7 @@ static void say_parked(const struct cli_run_args *run, const hocket_json *event)
 static void say_serving(const hocket_json *event)
 {
     const char *token = hocket_json_text(hocket_json_get(event, "token"), NULL, NULL);
-    fprintf(stderr, "serving %s\n", hocket_json_text(hocket_json_get(event, "url"), "", NULL));
+    fprintf(stderr, "serving %s\n", cli_member(event, "url"));
     if (token)
         fprintf(stderr, "token: %s (Authorization: Bearer …)\n", token);
 }

@@ -36,7 +36,7 @@ static int go_on(struct cli_run_args *args, const hocket_json *run)
     if (rc != CLI_GO_ON)
         return rc;
     args->resume = cli_member(run, "id");
-    bool conversation = hocket_json_bool(hocket_json_get(run, "conversation"), false);
+    bool conversation = cli_is(run, "conversation");
     return conversation ? cli_chat_go(args) : cli_run_go(args);
 }
 

@@ -338,7 +338,7 @@ static void say_usage(struct job *j)
     hocket_json *result = hocket_json_parse(cli_buf_text(&j->result.json), j->result.json.n, NULL);
     if (j->args.flags & CLI_VERBOSE)
         cli_tree_say(&j->screen, hocket_json_get(result, "tree"));
-    const char *name = hocket_json_text(hocket_json_get(result, "run"), "", NULL);
+    const char *name = cli_member(result, "run");
     bool is_kept = j->is_kept && cli_store_outlives(j->args.store);
     cli_feed_summary(&j->feed, hocket_json_get(result, "usage"), is_kept ? name : "");
     hocket_json_free(result);

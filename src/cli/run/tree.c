@@ -27,13 +27,9 @@ struct counts {
 
 static struct counts counts_of(const hocket_json *usage)
 {
-    return (struct counts){ hocket_json_int(hocket_json_get(usage, "calls"), 0),
-        hocket_json_int(hocket_json_get(usage, "tool_calls"), 0),
-        hocket_json_int(hocket_json_get(usage, "input"), 0),
-        hocket_json_int(hocket_json_get(usage, "output"), 0),
-        hocket_json_int(hocket_json_get(usage, "unpriced"), 0),
-        hocket_json_number(hocket_json_get(usage, "cost_known"),
-            hocket_json_number(hocket_json_get(usage, "cost"), 0)) };
+    return (struct counts){ cli_int(usage, "calls"), cli_int(usage, "tool_calls"),
+        cli_int(usage, "input"), cli_int(usage, "output"), cli_int(usage, "unpriced"),
+        hocket_json_number(hocket_json_get(usage, "cost_known"), cli_number(usage, "cost")) };
 }
 
 static struct counts minus(struct counts a, const struct counts *b)
@@ -115,7 +111,7 @@ static const char *name_of(const hocket_json *node, int level)
 
 static const char *trigger_of(const hocket_json *node)
 {
-    return hocket_json_text(hocket_json_get(node, "trigger"), "", NULL);
+    return cli_member(node, "trigger");
 }
 
 /* As wide as the longest name, where there is room for it. */
@@ -145,7 +141,7 @@ static void say_below(struct view *v, const hocket_json *node, int level)
     const hocket_json *children = hocket_json_get(node, "children");
     struct counts own = counts_of(hocket_json_get(node, "own")),
                   rest = minus(counts_of(hocket_json_get(node, "total")), &own);
-    int64_t merged = hocket_json_int(hocket_json_get(node, "merged"), 0);
+    int64_t merged = cli_int(node, "merged");
     if (own.calls + own.tools > 0)
         say(v, level, "itself", "", &own, -1);
     for (size_t i = 0; i < hocket_json_count(children); i++) {
@@ -163,8 +159,7 @@ static void say_below(struct view *v, const hocket_json *node, int level)
 static void say_node(struct view *v, const hocket_json *node, int level)
 {
     struct counts total = counts_of(hocket_json_get(node, "total"));
-    say(v, level, name_of(node, level), trigger_of(node), &total,
-        hocket_json_number(hocket_json_get(node, "seconds"), 0));
+    say(v, level, name_of(node, level), trigger_of(node), &total, cli_number(node, "seconds"));
     if (level < LEVELS && hocket_json_count(hocket_json_get(node, "children")) > 0)
         say_below(v, node, level + 1);
 }
@@ -173,7 +168,7 @@ void cli_tree_say(struct cli_screen *screen, const hocket_json *tree)
 {
     struct view v = { screen, 0, NAMES };
     struct cli_buf head = { 0 };
-    if (!tree || hocket_json_int(hocket_json_get(hocket_json_get(tree, "total"), "calls"), 0) == 0)
+    if (!tree || cli_int(hocket_json_get(tree, "total"), "calls") == 0)
         return;
     measure(&v, tree, 0);
     v.names = v.names < names_at_most(screen) ? v.names : names_at_most(screen);

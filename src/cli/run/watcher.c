@@ -94,8 +94,7 @@ static void say_changed(struct cli_watcher *w, const hocket_json *event)
     for (size_t i = 0; i < hocket_json_count(changed); i++)
         cli_buf_addf(&line, "%s%s",
             i ? ", " : "changed: ", hocket_json_text(hocket_json_at(changed, i), "", NULL));
-    cli_buf_addf(&line, " (generation %lld)",
-        (long long) hocket_json_int(hocket_json_get(event, "generation"), 0));
+    cli_buf_addf(&line, " (generation %lld)", cli_int(event, "generation"));
     cli_screen_say(w->screen, CLI_GOOD, line.p);
     cli_buf_free(&line);
 }
@@ -103,8 +102,7 @@ static void say_changed(struct cli_watcher *w, const hocket_json *event)
 static void say_wrong(struct cli_watcher *w, const char *what, const hocket_json *event)
 {
     struct cli_buf line = { 0 };
-    cli_buf_addf(
-        &line, "%s: %s", what, hocket_json_text(hocket_json_get(event, "message"), "", NULL));
+    cli_buf_addf(&line, "%s: %s", what, cli_member(event, "message"));
     cli_screen_say(w->screen, CLI_WARN, line.p);
     cli_buf_free(&line);
 }

@@ -195,7 +195,7 @@ static void tell_page(const struct serve *s, const char *url, const char *file)
 static void on_serving(const struct serve *s, const hocket_json *event)
 {
     const char *file = hocket_json_text(hocket_json_get(event, "token_file"), NULL, NULL);
-    const char *url = hocket_json_text(hocket_json_get(event, "url"), "", NULL);
+    const char *url = cli_member(event, "url");
     cli_logf(CLI_LOG_INFO, "serving %s", url);
     if (file)
         cli_logf(CLI_LOG_INFO, "token: in %s (Authorization: Bearer …)", file);

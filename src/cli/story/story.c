@@ -43,12 +43,6 @@ static double real(const hocket_json *object, const char *name, double otherwise
     return hocket_json_number(hocket_json_get(object, name), otherwise);
 }
 
-/* Numbers and texts of a member; what it is where it has none: 0, `otherwise`, false. */
-static int64_t integer(const hocket_json *object, const char *name)
-{
-    return hocket_json_int(hocket_json_get(object, name), 0);
-}
-
 static bool is_text(const hocket_json *object, const char *name)
 {
     size_t n;
@@ -60,9 +54,9 @@ static void say_time(struct cli_paper *p, const hocket_json *story)
 {
     const hocket_json *run = hocket_json_get(story, "run");
     double seconds = real(story, "seconds", -1);
-    int64_t until = integer(run, "until_ms");
+    int64_t until = cli_int(run, "until_ms");
     label(p, "began");
-    add_moment(p, integer(run, "created_ms"));
+    add_moment(p, cli_int(run, "created_ms"));
     if (seconds >= 0) {
         cli_paper_add(p, CLI_PLAIN, is_text(story, "ended") ? ", took " : ", so far ");
         add_seconds(p, seconds);
@@ -78,15 +72,15 @@ static void say_time(struct cli_paper *p, const hocket_json *story)
 static void add_counts(struct cli_paper *p, const hocket_json *usage)
 {
     struct cli_buf b = { 0 };
-    cli_text_plural(&b, integer(usage, "calls"), "model call");
+    cli_text_plural(&b, cli_int(usage, "calls"), "model call");
     cli_buf_adds(&b, ", ");
-    cli_text_plural(&b, integer(usage, "tool_calls"), "tool call");
+    cli_text_plural(&b, cli_int(usage, "tool_calls"), "tool call");
     cli_buf_adds(&b, ", ");
-    cli_text_count(&b, integer(usage, "input"));
+    cli_text_count(&b, cli_int(usage, "input"));
     cli_buf_adds(&b, " in");
-    cli_text_cached(&b, integer(usage, "cached"));
+    cli_text_cached(&b, cli_int(usage, "cached"));
     cli_buf_adds(&b, ", ");
-    cli_text_count(&b, integer(usage, "output"));
+    cli_text_count(&b, cli_int(usage, "output"));
     cli_buf_adds(&b, " out");
     cli_paper_add(p, CLI_PLAIN, cli_buf_text(&b));
     cli_buf_free(&b);
@@ -95,8 +89,8 @@ static void add_counts(struct cli_paper *p, const hocket_json *usage)
 /* Something known is not all, and nothing known is not 0. */
 static void add_cost(struct cli_paper *p, const hocket_json *usage)
 {
-    int64_t unpriced = integer(usage, "unpriced");
-    if (unpriced > 0 && unpriced == integer(usage, "calls"))
+    int64_t unpriced = cli_int(usage, "unpriced");
+    if (unpriced > 0 && unpriced == cli_int(usage, "calls"))
         cli_paper_add(p, CLI_PLAIN, "?");
     else
         cli_paper_addf(
@@ -106,7 +100,7 @@ static void add_cost(struct cli_paper *p, const hocket_json *usage)
 static void say_usage(struct cli_paper *p, const hocket_json *story)
 {
     const hocket_json *usage = hocket_json_get(story, "usage");
-    if (integer(usage, "calls") + integer(usage, "tool_calls") == 0)
+    if (cli_int(usage, "calls") + cli_int(usage, "tool_calls") == 0)
         return;
     label(p, "used");
     add_counts(p, usage);
@@ -123,7 +117,7 @@ static void say_parent(struct cli_paper *p, const hocket_json *run)
     label(p, "fork");
     cli_paper_add(p, CLI_PLAIN, "of ");
     cli_story_add(p, CLI_PLAIN, run, "parent", 0);
-    cli_paper_addf(p, CLI_PLAIN, " at record %lld", (long long) integer(run, "at_seq"));
+    cli_paper_addf(p, CLI_PLAIN, " at record %lld", cli_int(run, "at_seq"));
     cli_paper_line(p);
 }
 
@@ -133,7 +127,7 @@ static void say_owner(struct cli_paper *p, const hocket_json *run)
     if (!owner)
         return;
     label(p, "has it");
-    cli_paper_addf(p, CLI_PLAIN, "process %lld on ", (long long) integer(owner, "pid"));
+    cli_paper_addf(p, CLI_PLAIN, "process %lld on ", cli_int(owner, "pid"));
     cli_story_add(p, CLI_PLAIN, owner, "host", 64);
     cli_paper_line(p);
 }
@@ -150,8 +144,8 @@ static void say_options(struct cli_paper *p, const hocket_json *story)
 /* A report may be of an earlier moment (show --at). */
 static void say_records(struct cli_paper *p, const hocket_json *story)
 {
-    int64_t at = integer(story, "at"), all = integer(story, "records"),
-            broken = integer(story, "broken");
+    int64_t at = cli_int(story, "at"), all = cli_int(story, "records"),
+            broken = cli_int(story, "broken");
     label(p, "records");
     if (at < all)
         cli_paper_addf(p, CLI_WARN, "as it stood at %lld of %lld", (long long) at, (long long) all);
@@ -168,7 +162,7 @@ static void story_head(struct cli_paper *p, const hocket_json *story)
     cli_story_add(p, CLI_PLAIN, run, "id", 0);
     cli_paper_add(p, CLI_PLAIN, "  ");
     cli_story_state(p, cli_story_text(run, "state", NULL));
-    if (hocket_json_bool(hocket_json_get(story, "simulated"), false))
+    if (cli_is(story, "simulated"))
         cli_paper_add(p, CLI_WARN, " (simulated)");
     cli_paper_add(p, CLI_PLAIN, "  ");
     cli_story_add(p, CLI_PLAIN, run, "target", cli_paper_left(p));
@@ -280,7 +274,7 @@ static const hocket_json *first_of(const hocket_json *object, const char *name)
 
 static void name_of(struct cli_buf *out, const hocket_json *agent)
 {
-    size_t n, depth = (size_t) integer(agent, "depth");
+    size_t n, depth = (size_t) cli_int(agent, "depth");
     cli_buf_addf(out, "%*s", (int) (depth > 12 ? 24 : depth * 2), "");
     const char *text = cli_story_text(agent, "agent", &n);
     cli_text_show(out, text, n, false);
@@ -328,9 +322,8 @@ static void say_agent(struct cli_paper *p, const hocket_json *agent, size_t name
     cli_paper_add(p, CLI_PLAIN, " ");
     add_name(p, agent, names - 3);
     cli_paper_to(p, INDENT + names);
-    cli_paper_addf(p, CLI_PLAIN, "%5lld%6lld%8lld%8lld  ", (long long) integer(usage, "calls"),
-        (long long) integer(usage, "tool_calls"), (long long) integer(usage, "input"),
-        (long long) integer(usage, "output"));
+    cli_paper_addf(p, CLI_PLAIN, "%5lld%6lld%8lld%8lld  ", cli_int(usage, "calls"),
+        cli_int(usage, "tool_calls"), cli_int(usage, "input"), cli_int(usage, "output"));
     add_cost(p, usage);
     cli_paper_to(p, INDENT + names + 41);
     if (seconds >= 0)
@@ -390,11 +383,11 @@ static void add_below(struct cli_paper *p, const hocket_json *task, size_t inden
 /* As a tree: parts, and what a blocked task waits for, stand below it. */
 static void say_task(struct cli_paper *p, const hocket_json *task)
 {
-    size_t depth = (size_t) integer(task, "depth"), indent = INDENT + 2 * (depth > 12 ? 12 : depth);
-    int64_t unblocks = integer(task, "unblocks");
+    size_t depth = (size_t) cli_int(task, "depth"), indent = INDENT + 2 * (depth > 12 ? 12 : depth);
+    int64_t unblocks = cli_int(task, "unblocks");
     cli_paper_to(p, indent);
     add_mark(p, cli_story_text(task, "status", NULL));
-    cli_paper_addf(p, CLI_DIM, " %lld  ", (long long) integer(task, "number"));
+    cli_paper_addf(p, CLI_DIM, " %lld  ", cli_int(task, "number"));
     size_t left = cli_paper_left(p);
     cli_story_add(p, CLI_PLAIN, task, "text", left > 24 ? left - 20 : left);
     cli_paper_add(p, CLI_PLAIN, "  ");
@@ -415,7 +408,7 @@ static void say_boards(struct cli_paper *p, const hocket_json *story)
             done += strcmp(cli_story_text(t, "status", NULL), "done") == 0;
         cli_buf_adds(&head, "board");
         if (hocket_json_count(boards) > 1)
-            cli_buf_addf(&head, " %lld", (long long) integer(b, "number"));
+            cli_buf_addf(&head, " %lld", cli_int(b, "number"));
         cli_buf_addf(
             &head, ": %zu of %zu done", done, hocket_json_count(hocket_json_get(b, "tasks")));
         cli_story_heading(p, cli_buf_text(&head));
@@ -441,8 +434,8 @@ static void say_documents(struct cli_paper *p, const hocket_json *story)
         struct cli_buf head = { 0 };
         cli_buf_adds(&head, "document");
         if (hocket_json_count(documents) > 1)
-            cli_buf_addf(&head, " %lld", (long long) integer(d, "number"));
-        cli_buf_addf(&head, ": version %lld", (long long) integer(d, "version"));
+            cli_buf_addf(&head, " %lld", cli_int(d, "number"));
+        cli_buf_addf(&head, ": version %lld", cli_int(d, "version"));
         cli_story_heading(p, cli_buf_text(&head));
         cli_buf_free(&head);
         for (const hocket_json *s = first_of(d, "slots"); s; s = hocket_json_next(s))
@@ -628,7 +621,7 @@ static void say_end(struct cli_paper *p, const hocket_json *story, const char *s
     struct cli_buf id = { 0 };
     cli_buf_adds(&id, cli_story_text(run, "id", NULL));
     cli_store_hint(&id, store);
-    bool is_now = integer(story, "at") == integer(story, "records");
+    bool is_now = cli_int(story, "at") == cli_int(story, "records");
     if (!is_over(story, state, is_now) && hocket_json_first(hocket_json_get(story, "open"))) {
         cli_story_heading(p, "waits for");
         cli_story_open(p, hocket_json_get(story, "open"), id.p);

@@ -41,8 +41,7 @@ static void add_place(struct teller *t, const hocket_json *event)
 {
     struct cli_buf time = { 0 };
     int64_t at;
-    cli_paper_addf(
-        t->paper, CLI_DIM, "%6lld", (long long) hocket_json_int(hocket_json_get(event, "seq"), 0));
+    cli_paper_addf(t->paper, CLI_DIM, "%6lld", cli_int(event, "seq"));
     if (t->has_began && read_time(cli_story_text(event, "time", NULL), &at) && at >= t->began)
         cli_text_seconds(&time, (double) (at - t->began) / 1000);
     cli_paper_to(t->paper, TEXTS - 2 - (time.n < 12 ? time.n : 12));
@@ -65,7 +64,7 @@ static void say_reasoning(struct teller *t, const hocket_json *event)
 
 static void say_tool(struct teller *t, const hocket_json *event)
 {
-    bool failed = hocket_json_bool(hocket_json_get(event, "error"), false);
+    bool failed = cli_is(event, "error");
     struct cli_paper *p = t->paper;
     cli_story_add(p, CLI_ASK, event, "tool", 64);
     cli_paper_add(p, CLI_PLAIN, " ");
@@ -80,12 +79,11 @@ static void say_reply(struct teller *t, const hocket_json *event)
     const hocket_json *usage = hocket_json_get(event, "usage");
     struct cli_buf b = { 0 };
     cli_buf_adds(&b, ": ");
-    cli_text_plural(&b, hocket_json_int(hocket_json_get(event, "calls"), 0), "tool call");
-    cli_buf_addf(&b, ", %lld in", (long long) hocket_json_int(hocket_json_get(usage, "input"), 0));
-    cli_text_cached(&b, hocket_json_int(hocket_json_get(usage, "cached"), 0));
-    cli_buf_addf(
-        &b, ", %lld out, ", (long long) hocket_json_int(hocket_json_get(usage, "output"), 0));
-    cli_text_seconds(&b, hocket_json_number(hocket_json_get(event, "seconds"), 0));
+    cli_text_plural(&b, cli_int(event, "calls"), "tool call");
+    cli_buf_addf(&b, ", %lld in", cli_int(usage, "input"));
+    cli_text_cached(&b, cli_int(usage, "cached"));
+    cli_buf_addf(&b, ", %lld out, ", cli_int(usage, "output"));
+    cli_text_seconds(&b, cli_number(event, "seconds"));
     cli_story_add(t->paper, CLI_DIM, event, "model", 64);
     cli_paper_add(t->paper, CLI_DIM, b.p);
     cli_paper_line(t->paper);
@@ -270,7 +268,7 @@ void cli_story_transcripts(struct cli_paper *p, const hocket_json *story)
     struct teller t = { .paper = p };
     const hocket_json *events = hocket_json_get(story, "events"),
                       *agents = hocket_json_get(story, "agents");
-    int64_t left_out = hocket_json_int(hocket_json_get(story, "left_out"), 0);
+    int64_t left_out = cli_int(story, "left_out");
     t.has_began = read_time(cli_story_text(story, "began", NULL), &t.began);
     if (hocket_json_first(events))
         cli_story_heading(p, "run");

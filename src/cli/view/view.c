@@ -59,8 +59,7 @@ static void on_reply(struct cli_speech *s, const hocket_json *event, double now)
     cli_voice_model_reply(&s->voice, event);
     if (!is_asked(s, event) || s->first == 0)
         return;
-    set_rate(s, hocket_json_number(hocket_json_get(hocket_json_get(event, "usage"), "output"), 0),
-        now - s->first);
+    set_rate(s, cli_number(hocket_json_get(event, "usage"), "output"), now - s->first);
     s->asked = 0;
 }
 
@@ -124,7 +123,7 @@ void cli_feed_end(struct cli_feed *f)
 
 static void note_simulated(struct cli_feed *f, const hocket_json *event)
 {
-    if (!hocket_json_bool(hocket_json_get(event, "simulated"), false))
+    if (!cli_is(event, "simulated"))
         return;
     f->noted_sim = true;
     cli_screen_say(f->screen, CLI_WARN,
@@ -314,10 +313,8 @@ static void say_totals(struct cli_feed *f, long long calls, long long input, lon
 
 void cli_feed_summary(struct cli_feed *f, const hocket_json *usage, const char *run)
 {
-    say_totals(f, hocket_json_int(hocket_json_get(usage, "calls"), 0),
-        hocket_json_int(hocket_json_get(usage, "input"), 0),
-        hocket_json_int(hocket_json_get(usage, "cached"), 0),
-        hocket_json_int(hocket_json_get(usage, "output"), 0), cli_now() - f->began, run);
+    say_totals(f, cli_int(usage, "calls"), cli_int(usage, "input"), cli_int(usage, "cached"),
+        cli_int(usage, "output"), cli_now() - f->began, run);
 }
 
 void cli_feed_counted(struct cli_feed *f, double seconds)

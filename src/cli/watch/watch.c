@@ -306,7 +306,7 @@ static double time_of(const hocket_json *event)
 {
     struct tm tm = { 0 };
     double seconds;
-    const char *text = hocket_json_text(hocket_json_get(event, "time"), "", NULL);
+    const char *text = cli_member(event, "time");
     if (sscanf(text, "%4d-%2d-%2dT%2d:%2d:%lf", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour,
             &tm.tm_min, &seconds)
             != 6
@@ -335,11 +335,11 @@ static void say_turn(struct watch *w, const hocket_json *event)
 {
     const hocket_json *error = hocket_json_get(event, "error");
     struct cli_buf line = { 0 };
-    if (hocket_json_bool(hocket_json_get(event, "ok"), false)) {
+    if (cli_is(event, "ok")) {
         say_text(w, event, "content", true);
         return;
     }
-    cli_buf_addf(&line, "error: %s", hocket_json_text(hocket_json_get(error, "message"), "", NULL));
+    cli_buf_addf(&line, "error: %s", cli_member(error, "message"));
     cli_screen_say(&w->screen, CLI_BAD, line.p);
     cli_buf_free(&line);
 }
@@ -365,7 +365,7 @@ static void note_end(struct watch *w, const char *type, const hocket_json *event
         const char *code = hocket_json_text(hocket_json_get(event, "code"), "failed", NULL);
         snprintf(w->error, sizeof(w->error), "%s", code);
         cli_buf_reset(&w->message);
-        cli_buf_adds(&w->message, hocket_json_text(hocket_json_get(event, "message"), "", NULL));
+        cli_buf_adds(&w->message, cli_member(event, "message"));
     }
 }
 
@@ -452,8 +452,7 @@ static void say_change(struct watch *w, const char *before, const hocket_json *r
     const char *id = cli_buf_text(&w->command);
     if (owner && is(w->state, "parked"))
         cli_buf_addf(&line, "process %lld on %s has the run, and asks there too",
-            (long long) hocket_json_int(hocket_json_get(owner, "pid"), 0),
-            cli_member(owner, "host"));
+            cli_int(owner, "pid"), cli_member(owner, "host"));
     else if (is(w->state, "parked") || is(w->state, "forked"))
         cli_buf_addf(&line, "no process has the run now; next: hocket resume %s", id);
     else if (is(w->state, "cut_off"))
@@ -464,8 +463,7 @@ static void say_change(struct watch *w, const char *before, const hocket_json *r
     else if (owner
              && (is(before, "parked") || is(before, "cut_off") || is(before, "forked")
                  || is(before, "queued")))
-        cli_buf_addf(&line, "the run goes on: process %lld on %s",
-            (long long) hocket_json_int(hocket_json_get(owner, "pid"), 0),
+        cli_buf_addf(&line, "the run goes on: process %lld on %s", cli_int(owner, "pid"),
             cli_member(owner, "host"));
     if (line.n > 0)
         cli_screen_say(&w->screen, CLI_WARN, line.p);
@@ -523,8 +521,8 @@ static bool go_on(struct watch *w)
         begin(w, run);
     for (const hocket_json *r = hocket_json_first(list); r; r = hocket_json_next(r))
         take(w, r);
-    w->over = hocket_json_bool(hocket_json_get(told, "over"), false);
-    bool more = hocket_json_bool(hocket_json_get(told, "more"), false);
+    w->over = cli_is(told, "over");
+    bool more = cli_is(told, "more");
     bool stays = more || stand(w, run);
     if (w->over)
         snprintf(w->state, sizeof(w->state), "%s", cli_member(run, "state"));

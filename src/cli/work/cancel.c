@@ -24,7 +24,7 @@ static void say(const struct cli_result *result)
     const char *id = cli_member(found, "id");
     if (result->status < 0) {
         cli_result_complain(result, "cancel");
-    } else if (hocket_json_bool(hocket_json_get(found, "told"), false)) {
+    } else if (cli_is(found, "told")) {
         fprintf(stderr, "hocket cancel: %s was asked to end, and is still %s\n", id,
             cli_member(found, "state"));
     } else {

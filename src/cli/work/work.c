@@ -104,7 +104,7 @@ static void add_end(struct cli_buf *line, const hocket_json *event)
         cli_buf_adds(line, "lost after ");
     else
         cli_buf_adds(line, "failed after ");
-    cli_text_seconds(line, hocket_json_number(hocket_json_get(event, "seconds"), 0));
+    cli_text_seconds(line, cli_number(event, "seconds"));
     if (strcmp(code, "ok") == 0 || strcmp(code, "cancelled") == 0 || strcmp(code, "parked") == 0
         || !*message)
         return;
@@ -114,11 +114,11 @@ static void add_end(struct cli_buf *line, const hocket_json *event)
 
 static void add_taken(struct cli_buf *line, const hocket_json *event)
 {
-    int64_t attempt = hocket_json_int(hocket_json_get(event, "attempt"), 0);
-    bool again = hocket_json_bool(hocket_json_get(event, "again"), false);
+    int64_t attempt = cli_int(event, "attempt");
+    bool again = cli_is(event, "again");
     cli_buf_adds(line, again ? "goes on: " : "begins: ");
     add_shown(line, cli_member(event, "target"), 60);
-    if (attempt > 0 && hocket_json_bool(hocket_json_get(event, "put_off"), false))
+    if (attempt > 0 && cli_is(event, "put_off"))
         cli_buf_addf(line, " (tried before: %lld)", (long long) attempt);
     else if (attempt > 0)
         cli_buf_addf(line, " (workers in a row that were lost with it: %lld)", (long long) attempt);
@@ -181,7 +181,7 @@ static void say_working(const hocket_json *event)
         cli_buf_addf(
             &line, "%s%s", i > 0 ? ", " : "", hocket_json_text(hocket_json_at(pools, i), "", NULL));
     cli_logf(CLI_LOG_INFO, "working: pool %s, %lld runs at once", cli_buf_text(&line),
-        (long long) hocket_json_int(hocket_json_get(event, "runs"), 0));
+        cli_int(event, "runs"));
     cli_log(CLI_LOG_INFO, NULL, NULL,
         "Whoever may write into the store may run Lua on its workers, with their rights.");
     cli_buf_free(&line);
