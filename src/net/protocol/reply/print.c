@@ -5,13 +5,19 @@
 
 #include "base/json/json.h"
 
-static void put_or_null(struct hocket__buf *out, const char *key, const struct hocket__buf *text)
+static void put_if(
+    bool is_there, struct hocket__buf *out, const char *key, const struct hocket__buf *text)
 {
     hocket__jw_key(out, key);
-    if (text->len > 0)
+    if (is_there)
         hocket__jw_string(out, hocket__buf_str(text));
     else
         hocket__jw_null(out);
+}
+
+static void put_or_null(struct hocket__buf *out, const char *key, const struct hocket__buf *text)
+{
+    put_if(text->len > 0, out, key, text);
 }
 
 static void put_raw_or(
@@ -43,11 +49,7 @@ static void put_arguments(struct hocket__buf *out, const struct hocket__call *c)
 static void put_call(struct hocket__buf *out, const struct hocket__call *c)
 {
     hocket__jw_open(out, '{');
-    hocket__jw_key(out, "id");
-    if (c->has_id || c->id.len > 0)
-        hocket__jw_string(out, hocket__buf_str(&c->id));
-    else
-        hocket__jw_null(out);
+    put_if(c->has_id || c->id.len > 0, out, "id", &c->id);
     hocket__jw_key_string(out, "name", hocket__buf_str(&c->name));
     if (c->free_form) {
         hocket__jw_key(out, "arguments");
@@ -98,11 +100,7 @@ static void put_finish(struct hocket__buf *out, const struct hocket__reply *r)
         hocket__jw_cstring(out, hocket__finish_word(r->finish));
     else
         hocket__jw_null(out);
-    hocket__jw_key(out, "finish_reason_raw");
-    if (r->has_finish_raw || r->finish_raw.len > 0)
-        hocket__jw_string(out, hocket__buf_str(&r->finish_raw));
-    else
-        hocket__jw_null(out);
+    put_if(r->has_finish_raw || r->finish_raw.len > 0, out, "finish_reason_raw", &r->finish_raw);
 }
 
 int hocket__reply_print(const struct hocket__reply *r, struct hocket__buf *out)
@@ -114,11 +112,7 @@ int hocket__reply_print(const struct hocket__reply *r, struct hocket__buf *out)
     put_finish(out, r);
     put_usage(out, &r->usage);
     put_raw_or(out, "usage_raw", &r->usage_raw, "null");
-    hocket__jw_key(out, "refusal");
-    if (r->has_refusal)
-        hocket__jw_string(out, hocket__buf_str(&r->refusal));
-    else
-        hocket__jw_null(out);
+    put_if(r->has_refusal, out, "refusal", &r->refusal);
     put_or_null(out, "response_id", &r->id);
     put_or_null(out, "model", &r->model);
     put_raw_or(out, "server_items", &r->server_items, "[]");
