@@ -40,7 +40,7 @@ static void finish(struct hocket__store_ask *a, int status, const struct hocket_
     hocket__fiber_wake(a->rt, a->fiber);
 }
 
-static void on_done(void *ud, int status, const struct hocket_error *err)
+void hocket__store_ask_done(void *ud, int status, const struct hocket_error *err)
 {
     finish(ud, status, err);
 }
@@ -108,6 +108,7 @@ struct hocket__store_ask *hocket__store_ask_push(lua_State *L)
     struct hocket__store_ask *a = lua_newuserdatauv(L, sizeof(*a), 0);
     *a =
         (struct hocket__store_ask){ .rt = rt, .s = s, .fiber = fiber, .limit = HOCKET__STORE_PAGE };
+    a->reply = (struct hocket__store_reply){ on_row, hocket__store_ask_done, a };
     a->wait.done = on_kept;
     hocket__buf_init(&a->rows, rt->alloc, 0);
     hocket__buf_init(&a->text, rt->alloc, 0);
@@ -119,11 +120,6 @@ struct hocket__store_ask *hocket__store_ask_push(lua_State *L)
     }
     lua_setmetatable(L, -2);
     return a;
-}
-
-struct hocket__store_reply hocket__store_ask_reply(struct hocket__store_ask *a)
-{
-    return (struct hocket__store_reply){ on_row, on_done, a };
 }
 
 void hocket__store_ask_takes(lua_State *L, struct hocket__store_ask *a, bool next)

@@ -46,12 +46,11 @@ static int give_version(lua_State *L, int status, lua_KContext at)
 static int ask_put(lua_State *L, struct hocket__store_ask *a, const struct hocket__store_item *item,
     const struct hocket__store_run *run)
 {
-    struct hocket__store_reply reply = hocket__store_ask_reply(a);
     int64_t expected = hocket__opt_int(L, 1, "expected", HOCKET__STORE_ANY, -1, INT64_MAX);
     int rc = hocket__store_pack_files(L, 1, item->generation, &a->text);
     if (rc == 0)
         rc = hocket__store_item_put(
-            a->s, item, expected, run, hocket__buf_str(&a->text), &reply, &a->call);
+            a->s, item, expected, run, hocket__buf_str(&a->text), &a->reply, &a->call);
     hocket__buf_deinit(&a->text);
     return rc;
 }
@@ -100,9 +99,8 @@ static int l_store_item_del(lua_State *L)
     struct hocket__store_ask *a = hocket__store_ask_push(L);
     if (!a)
         return 2;
-    struct hocket__store_reply reply = hocket__store_ask_reply(a);
-    int rc = hocket__store_item_del(a->s, kind, id, expected, &reply, &a->call);
-    return hocket__store_ask_wait(L, a, rc, -1, give_version);
+    return hocket__store_ask_wait(L, a,
+        hocket__store_item_del(a->s, kind, id, expected, &a->reply, &a->call), -1, give_version);
 }
 
 /* pools() -> list of {pool, what, host, pid, n, since_ms}: struct hocket__store_pool */
@@ -112,9 +110,8 @@ static int l_store_pools(lua_State *L)
     if (!a)
         return 2;
     a->limit = SIZE_MAX;
-    struct hocket__store_reply reply = hocket__store_ask_reply(a);
-    int rc = hocket__store_pools(a->s, &reply, &a->call);
-    return hocket__store_ask_wait(L, a, rc, -1, hocket__store_give_list);
+    return hocket__store_ask_wait(
+        L, a, hocket__store_pools(a->s, &a->reply, &a->call), -1, hocket__store_give_list);
 }
 
 /* blocked(limit) -> list of runs of pools, without input and options, that wait for somebody, or that another one has called */
@@ -126,9 +123,9 @@ static int l_store_blocked(lua_State *L)
     if (!a)
         return 2;
     a->limit = SIZE_MAX;
-    struct hocket__store_reply reply = hocket__store_ask_reply(a);
-    int rc = hocket__store_blocked(a->s, (size_t) limit, &reply, &a->call);
-    return hocket__store_ask_wait(L, a, rc, -1, hocket__store_give_list);
+    return hocket__store_ask_wait(L, a,
+        hocket__store_blocked(a->s, (size_t) limit, &a->reply, &a->call), -1,
+        hocket__store_give_list);
 }
 
 /* process() -> the machine's name and the process's number, as owners of runs have them; where that number means
@@ -166,9 +163,9 @@ static int l_store_items_due(lua_State *L)
     if (!a)
         return 2;
     a->limit = (size_t) limit;
-    struct hocket__store_reply reply = hocket__store_ask_reply(a);
-    int rc = hocket__store_items_due(a->s, kind, ahead, &reply, &a->call);
-    return hocket__store_ask_wait(L, a, rc, -1, hocket__store_give_list);
+    return hocket__store_ask_wait(L, a,
+        hocket__store_items_due(a->s, kind, ahead, &a->reply, &a->call), -1,
+        hocket__store_give_list);
 }
 
 /* items(kind, id?) -> list of {kind, id, version, due_ms, at_ms, now_ms, generation, json}, what is due first in front */
@@ -180,9 +177,8 @@ static int l_store_items(lua_State *L)
     if (!a)
         return 2;
     a->limit = SIZE_MAX;
-    struct hocket__store_reply reply = hocket__store_ask_reply(a);
-    int rc = hocket__store_items(a->s, kind, id, &reply, &a->call);
-    return hocket__store_ask_wait(L, a, rc, -1, hocket__store_give_list);
+    return hocket__store_ask_wait(L, a, hocket__store_items(a->s, kind, id, &a->reply, &a->call),
+        -1, hocket__store_give_list);
 }
 
 /* The part of hocket.internal.core.store that is about notes: what agents remember. */
@@ -212,8 +208,8 @@ static int l_store_note_put(lua_State *L)
     struct hocket__store_ask *a = hocket__store_ask_push(L);
     if (!a)
         return 2;
-    struct hocket__store_reply reply = hocket__store_ask_reply(a);
-    int rc = hocket__store_note_put(a->s, &n, (uint64_t) notes, (uint64_t) bytes, &reply, &a->call);
+    int rc =
+        hocket__store_note_put(a->s, &n, (uint64_t) notes, (uint64_t) bytes, &a->reply, &a->call);
     return hocket__store_ask_wait(L, a, rc, -1, done);
 }
 
@@ -224,9 +220,8 @@ static int l_store_note_del(lua_State *L)
     struct hocket__store_ask *a = hocket__store_ask_push(L);
     if (!a)
         return 2;
-    struct hocket__store_reply reply = hocket__store_ask_reply(a);
-    int rc = hocket__store_note_del(a->s, memory, id, &reply, &a->call);
-    return hocket__store_ask_wait(L, a, rc, -1, done);
+    return hocket__store_ask_wait(
+        L, a, hocket__store_note_del(a->s, memory, id, &a->reply, &a->call), -1, done);
 }
 
 /* notes{memory=, id=, query=, vector=, from=, limit=} -> list, more */
@@ -249,9 +244,8 @@ static int l_store_notes(lua_State *L)
     if (!a)
         return 2;
     a->limit = q.limit++; /* one more says that there is more */
-    struct hocket__store_reply reply = hocket__store_ask_reply(a);
     return hocket__store_ask_wait(
-        L, a, hocket__store_notes(a->s, &q, &reply, &a->call), -1, hocket__store_give_list);
+        L, a, hocket__store_notes(a->s, &q, &a->reply, &a->call), -1, hocket__store_give_list);
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
@@ -452,9 +446,8 @@ static int l_runs(lua_State *L)
     if (!a)
         return 2;
     a->limit = filter.limit++; /* one more says that there is more */
-    struct hocket__store_reply reply = hocket__store_ask_reply(a);
     return hocket__store_ask_wait(
-        L, a, hocket__store_runs(a->s, &filter, &reply, &a->call), -1, hocket__store_give_list);
+        L, a, hocket__store_runs(a->s, &filter, &a->reply, &a->call), -1, hocket__store_give_list);
 }
 
 /* find(prefix) -> run */
@@ -464,9 +457,8 @@ static int l_find(lua_State *L)
     struct hocket__store_ask *a = hocket__store_ask_push(L);
     if (!a)
         return 2;
-    struct hocket__store_reply reply = hocket__store_ask_reply(a);
     return hocket__store_ask_wait(
-        L, a, hocket__store_find(a->s, prefix, &reply, &a->call), -1, give_one);
+        L, a, hocket__store_find(a->s, prefix, &a->reply, &a->call), -1, give_one);
 }
 
 typedef int (*list_fn)(struct hocket__store *s, struct hocket__str id, uint64_t from,
@@ -481,9 +473,9 @@ static int list_from(lua_State *L, list_fn list)
     if (!a)
         return 2;
     a->limit = limit;
-    struct hocket__store_reply reply = hocket__store_ask_reply(a);
-    int rc = list(a->s, id, from < 1 ? 1 : (uint64_t) from, &reply, &a->call);
-    return hocket__store_ask_wait(L, a, rc, -1, hocket__store_give_list);
+    return hocket__store_ask_wait(L, a,
+        list(a->s, id, from < 1 ? 1 : (uint64_t) from, &a->reply, &a->call), -1,
+        hocket__store_give_list);
 }
 
 /* records(id, from?, limit?) -> list, more */
@@ -508,8 +500,7 @@ static int list_all(lua_State *L, all_fn list, lua_KFunction k)
     if (!a)
         return 2;
     a->limit = SIZE_MAX;
-    struct hocket__store_reply reply = hocket__store_ask_reply(a);
-    return hocket__store_ask_wait(L, a, list(a->s, of, &reply, &a->call), -1, k);
+    return hocket__store_ask_wait(L, a, list(a->s, of, &a->reply, &a->call), -1, k);
 }
 
 /* messages(id) -> list: the messages that were not taken yet */
@@ -534,7 +525,7 @@ static void on_told(void *ud, int status, const struct hocket_error *err)
 {
     struct hocket__store_ask *a = ud;
     struct hocket__runtime *rt = a->rt;
-    hocket__store_ask_reply(a).done(ud, status, err);
+    hocket__store_ask_done(ud, status, err);
     if (status == 0)
         hocket__runtime_store_told(rt);
 }
@@ -550,10 +541,9 @@ static int l_message(lua_State *L)
     struct hocket__store_ask *a = hocket__store_ask_push(L);
     if (!a)
         return 2;
-    struct hocket__store_reply reply = hocket__store_ask_reply(a);
-    reply.done = on_told;
+    a->reply.done = on_told;
     return hocket__store_ask_wait(
-        L, a, hocket__store_message(a->s, id, &m, &reply, &a->call), -1, give_one);
+        L, a, hocket__store_message(a->s, id, &m, &a->reply, &a->call), -1, give_one);
 }
 
 /* stats() -> {runs, bytes, …} */
@@ -562,8 +552,8 @@ static int l_stats(lua_State *L)
     struct hocket__store_ask *a = hocket__store_ask_push(L);
     if (!a)
         return 2;
-    struct hocket__store_reply reply = hocket__store_ask_reply(a);
-    return hocket__store_ask_wait(L, a, hocket__store_stats(a->s, &reply, &a->call), -1, give_one);
+    return hocket__store_ask_wait(
+        L, a, hocket__store_stats(a->s, &a->reply, &a->call), -1, give_one);
 }
 
 /* maintain(what, {worker=, reader=, max_age_ms=}) -> list of {id=, json=} */
@@ -582,9 +572,8 @@ static int l_maintain(lua_State *L)
     if (!a)
         return 2;
     a->limit = SIZE_MAX;
-    struct hocket__store_reply reply = hocket__store_ask_reply(a);
-    return hocket__store_ask_wait(
-        L, a, hocket__store_maintain(a->s, &wanted, &reply, &a->call), -1, hocket__store_give_list);
+    return hocket__store_ask_wait(L, a, hocket__store_maintain(a->s, &wanted, &a->reply, &a->call),
+        -1, hocket__store_give_list);
 }
 
 /* draw{name=, want=, capacity=, least=, owing=, forced=, leak=, leak_ms=, holder=, lease_ms=, spent=, again=, block_ms=} ->
@@ -615,9 +604,8 @@ static int l_draw(lua_State *L)
     struct hocket__store_ask *a = hocket__store_ask_push(L);
     if (!a)
         return 2;
-    struct hocket__store_reply reply = hocket__store_ask_reply(a);
     return hocket__store_ask_wait(
-        L, a, hocket__store_draw(a->s, &d, &reply, &a->call), -1, give_one);
+        L, a, hocket__store_draw(a->s, &d, &a->reply, &a->call), -1, give_one);
 }
 
 /* is_shared() -> whether other processes may have the same store */

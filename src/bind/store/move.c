@@ -190,8 +190,7 @@ int hocket__l_store_import(lua_State *L)
     if (rc < 0)
         return hocket__fail(L, &a->err);
     memcpy(a->claim.id, id.p, id.n);
-    struct hocket__store_reply reply = hocket__store_ask_reply(a);
-    rc = hocket__store_find(a->s, id, &reply, &a->call);
+    rc = hocket__store_find(a->s, id, &a->reply, &a->call);
     return hocket__store_ask_wait(L, a, rc, -1, import_unless_there);
 }
 
@@ -315,7 +314,6 @@ int hocket__l_store_fork(lua_State *L)
     struct hocket__store_ask *a = hocket__store_ask_push(L);
     if (!a)
         return 2;
-    struct hocket__store_reply reply = hocket__store_ask_reply(a);
     return hocket__store_ask_wait(
-        L, a, hocket__store_find(a->s, id, &reply, &a->call), -1, fork_found);
+        L, a, hocket__store_find(a->s, id, &a->reply, &a->call), -1, fork_found);
 }

@@ -40,9 +40,8 @@ static int take_next(lua_State *L, size_t most, lua_KFunction k)
     if (!a)
         return 2;
     hocket__store_ask_takes(L, a, true);
-    struct hocket__store_reply reply = hocket__store_ask_reply(a);
-    int rc = hocket__store_take_next(a->s, pools, most, &reply, &a->call);
-    return hocket__store_ask_wait(L, a, rc, -1, k);
+    return hocket__store_ask_wait(
+        L, a, hocket__store_take_next(a->s, pools, most, &a->reply, &a->call), -1, k);
 }
 
 /* take_next(pools) -> run, or false: none is due. It is ours: to be gone on with by its `fence`, or ended by finish. */
@@ -75,9 +74,8 @@ int hocket__l_store_take(lua_State *L)
     if (!a)
         return 2;
     hocket__store_ask_takes(L, a, false);
-    struct hocket__store_reply reply = hocket__store_ask_reply(a);
-    int rc = hocket__store_take(a->s, id, &reply, &a->call);
-    return hocket__store_ask_wait(L, a, rc, -1, hocket__store_give_run);
+    return hocket__store_ask_wait(
+        L, a, hocket__store_take(a->s, id, &a->reply, &a->call), -1, hocket__store_give_run);
 }
 
 /* ---- Ending one -------------------------------------------------------------------------------- */

@@ -14,8 +14,9 @@ enum { HOCKET__STORE_PAGE = 1000, HOCKET__STORE_PAGE_BYTES = 1 << 20 };
 struct hocket__store_ask {
     struct hocket__runtime *rt;
     struct hocket__store *s;
-    struct hocket__store_call *call; /* under way; or NULL */
-    struct hocket__store_wait wait;  /* for what was put */
+    struct hocket__store_call *call;  /* under way; or NULL */
+    struct hocket__store_reply reply; /* what the store is to call */
+    struct hocket__store_wait wait;   /* for what was put */
     struct hocket__store_claim claim;
     uint64_t fiber;
     size_t limit, count;     /* rows */
@@ -33,12 +34,12 @@ struct hocket__store_ask {
 /* Pushes a question of the fiber that runs on L, with the store opened; or NULL after nil and an error were pushed. */
 struct hocket__store_ask *hocket__store_ask_push(lua_State *L);
 
-/* What the store is to call. */
-struct hocket__store_reply hocket__store_ask_reply(struct hocket__store_ask *a);
-
 /* Of a question at the top of the stack that takes a run (or the next ones): until the caller has them, `takes` is
  * set, and they go back with the question. */
 void hocket__store_ask_takes(lua_State *L, struct hocket__store_ask *a, bool next);
+
+/* What the store calls in the end. */
+void hocket__store_ask_done(void *ud, int status, const struct hocket_error *err);
 
 /* Waits, after `rc` came of asking: then k finds the question at index `at` of the stack, done. */
 int hocket__store_ask_wait(

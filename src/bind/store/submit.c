@@ -114,10 +114,9 @@ static int submitted(lua_State *L, int status, lua_KContext at)
 static int ask(lua_State *L, struct hocket__store_ask *a, const struct hocket__store_run *run,
     struct hocket__str travel)
 {
-    struct hocket__store_reply reply = hocket__store_ask_reply(a);
     int rc = hocket__store_pack_files(L, 1, travel, &a->text);
     if (rc == 0)
-        rc = hocket__store_submit(a->s, run, hocket__buf_str(&a->text), &reply, &a->call);
+        rc = hocket__store_submit(a->s, run, hocket__buf_str(&a->text), &a->reply, &a->call);
     hocket__buf_deinit(&a->text);
     return rc < 0 ? hocket__error(&a->err, rc, "the run cannot be put: %s", hocket_status_text(rc))
                   : 0;
