@@ -81,6 +81,14 @@ int hocket__fail(lua_State *L, const struct hocket_error *err)
     return 2;
 }
 
+int hocket__succeed(lua_State *L, int status, const struct hocket_error *err)
+{
+    if (status < 0)
+        return hocket__fail(L, err);
+    lua_pushboolean(L, true);
+    return 1;
+}
+
 int hocket__raise(lua_State *L, const struct hocket_error *err)
 {
     if (err->status == HOCKET_ENOMEM)
@@ -370,6 +378,11 @@ struct hocket__str hocket__check_str(lua_State *L, int arg)
     struct hocket__str s;
     s.p = luaL_checklstring(L, arg, &s.n);
     return s;
+}
+
+struct hocket__str hocket__text_at(lua_State *L, int arg)
+{
+    return lua_isnoneornil(L, arg) ? HOCKET__STR("") : hocket__check_str(L, arg);
 }
 
 const char *hocket__check_path(lua_State *L, int arg)

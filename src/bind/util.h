@@ -17,6 +17,8 @@ void hocket__mark_error(lua_State *L);
 /* Pushes nil and the error; returns 2: return hocket__fail(L, &err); Memory that is out is raised, as Lua
  * raises it anywhere: who looks at a nil alone would take it for a file that is not there. */
 HOCKET__PRIVATE int hocket__fail(lua_State *L, const struct hocket_error *err);
+/* true, or the same where the status is below 0. */
+int hocket__succeed(lua_State *L, int status, const struct hocket_error *err);
 /* Raises the error value. */
 int hocket__raise(lua_State *L, const struct hocket_error *err);
 /* Raises that memory is out: what Lua itself raises then, for which none is needed. Whoever makes an
@@ -70,6 +72,8 @@ void hocket__opt_only(lua_State *L, int idx, const char *const names[]);
 void hocket__opt_only_of(lua_State *L, int idx, const char *const *names, size_t stride);
 
 HOCKET__PRIVATE struct hocket__str hocket__check_str(lua_State *L, int arg);
+/* The same, or "" where there is none. */
+struct hocket__str hocket__text_at(lua_State *L, int arg);
 /* A path of the process's own: not empty, and without NUL. */
 const char *hocket__check_path(lua_State *L, int arg);
 HOCKET__PRIVATE void hocket__push_str(lua_State *L, struct hocket__str s);

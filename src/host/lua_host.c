@@ -266,10 +266,7 @@ static int l_answer(lua_State *L)
     struct hocket__run *r = s->done ? NULL : hocket__run_find(s->host, s->id);
     int rc = r ? hocket__run_say(r, "answer", luaL_checkstring(L, 2), text, &err)
                : hocket__error(&err, HOCKET_ENOTFOUND, "the run is over");
-    if (rc < 0)
-        return hocket__fail(L, &err);
-    lua_pushboolean(L, true);
-    return 1;
+    return hocket__succeed(L, rc, &err);
 }
 
 static const luaL_Reg methods[] = {

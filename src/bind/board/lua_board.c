@@ -219,14 +219,6 @@ static int l_create(lua_State *L)
     return 1;
 }
 
-static int succeeded(lua_State *L, int rc, const struct hocket_error *err)
-{
-    if (rc < 0)
-        return hocket__fail(L, err);
-    lua_pushboolean(L, true);
-    return 1;
-}
-
 /* b:start(agent, ids) -> true | nil, error */
 static int l_start(lua_State *L)
 {
@@ -236,15 +228,7 @@ static int l_start(lua_State *L)
     struct hocket__str agent = hocket__check_str(L, 2);
     enum hocket__board_pace pace = lua_toboolean(L, 4) ? HOCKET__ONE_BY_ONE : HOCKET__ALL_AT_ONCE;
     int rc = hocket__board_start(b->board, agent, check_ids(L, 3, ids), pace, &err);
-    return succeeded(L, rc, &err);
-}
-
-static struct hocket__str opt_text(lua_State *L, int arg)
-{
-    struct hocket__str s = { "", 0 };
-    if (!lua_isnoneornil(L, arg))
-        s.p = luaL_checklstring(L, arg, &s.n);
-    return s;
+    return hocket__succeed(L, rc, &err);
 }
 
 /* b:complete(agent, own_ids, id, result?, by?) -> {id, corrected, already} | nil, error */
@@ -257,7 +241,7 @@ static int l_complete(lua_State *L)
     struct hocket__str agent = hocket__check_str(L, 2);
     struct hocket__ids own = check_ids(L, 3, ids);
     int64_t id = luaL_checkinteger(L, 4);
-    struct hocket__str result = opt_text(L, 5), by = opt_text(L, 6);
+    struct hocket__str result = hocket__text_at(L, 5), by = hocket__text_at(L, 6);
     if (hocket__board_complete(b->board, agent, by, own, id, result, &done, &err) < 0)
         return hocket__fail(L, &err);
     lua_createtable(L, 0, 3);
@@ -274,8 +258,9 @@ static int close_task(lua_State *L, close_fn *fn)
 {
     struct board *b = check_board(L);
     struct hocket_error err;
-    return succeeded(L,
-        fn(b->board, hocket__check_str(L, 2), luaL_checkinteger(L, 3), opt_text(L, 4), &err), &err);
+    return hocket__succeed(L,
+        fn(b->board, hocket__check_str(L, 2), luaL_checkinteger(L, 3), hocket__text_at(L, 4), &err),
+        &err);
 }
 
 /* b:fail(agent, id, error) and so on -> true | nil, error */
@@ -300,8 +285,8 @@ static int l_reassign(lua_State *L)
     struct board *b = check_board(L);
     struct hocket_error err;
     int rc = hocket__board_reassign(b->board, hocket__check_str(L, 2), luaL_checkinteger(L, 3),
-        hocket__check_str(L, 4), opt_text(L, 5), &err);
-    return succeeded(L, rc, &err);
+        hocket__check_str(L, 4), hocket__text_at(L, 5), &err);
+    return hocket__succeed(L, rc, &err);
 }
 
 /* b:settle(agent, own_ids, success, error?) -> ids that were left open | nil, error */
@@ -313,7 +298,7 @@ static int l_settle(lua_State *L)
     struct hocket__str agent = hocket__check_str(L, 2);
     struct hocket__ids own = check_ids(L, 3, ids);
     int n = hocket__board_settle(
-        b->board, agent, own, lua_toboolean(L, 4), opt_text(L, 5), settled, &err);
+        b->board, agent, own, lua_toboolean(L, 4), hocket__text_at(L, 5), settled, &err);
     if (n < 0)
         return hocket__fail(L, &err);
     push_ids(L, settled, (size_t) n);

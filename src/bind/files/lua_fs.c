@@ -13,14 +13,6 @@
 #include "os/file.h"
 #include "os/fs.h"
 
-static int succeeded(lua_State *L, int rc, const struct hocket_error *err)
-{
-    if (rc < 0)
-        return hocket__fail(L, err);
-    lua_pushboolean(L, true);
-    return 1;
-}
-
 /* read(path, max?) -> text | nil, error */
 static int l_read(lua_State *L)
 {
@@ -54,7 +46,7 @@ static int l_write(lua_State *L)
     struct hocket__str text = hocket__check_str(L, 2);
     hocket__opt_read(L, 3, rows, &asked);
     int mode = (asked.executable ? 0777 : 0666) & (asked.is_private ? 0700 : 0777);
-    return succeeded(L, hocket__file_write(path, text, asked.exclusive, mode, &err), &err);
+    return hocket__succeed(L, hocket__file_write(path, text, asked.exclusive, mode, &err), &err);
 }
 
 /* mkdir(path, {private = true}?) -> true | nil, error: parents too; private: for the user alone */
@@ -67,7 +59,7 @@ static int l_mkdir(lua_State *L)
         is_private = lua_toboolean(L, -1);
         lua_pop(L, 1);
     }
-    return succeeded(L, hocket__dir_make(hocket__check_path(L, 1), is_private, &err), &err);
+    return hocket__succeed(L, hocket__dir_make(hocket__check_path(L, 1), is_private, &err), &err);
 }
 
 /* info(path) -> {kind = "file" | "directory" | "other", size, modified, private} | nil; nil, error */

@@ -75,10 +75,7 @@ static int l_add(lua_State *L)
     struct hocket_error err;
     if (!w->watch)
         return luaL_error(L, "the watch is closed");
-    if (hocket__watch_add(w->watch, luaL_checkstring(L, 2), &err) < 0)
-        return hocket__fail(L, &err);
-    lua_pushboolean(L, true);
-    return 1;
+    return hocket__succeed(L, hocket__watch_add(w->watch, luaL_checkstring(L, 2), &err), &err);
 }
 
 static void stop_waiting(void *ud)

@@ -91,14 +91,6 @@ static int l_new(lua_State *L)
     return 1;
 }
 
-static struct hocket__str opt_text(lua_State *L, int arg)
-{
-    struct hocket__str s = { "", 0 };
-    if (!lua_isnoneornil(L, arg))
-        s.p = luaL_checklstring(L, arg, &s.n);
-    return s;
-}
-
 void hocket__refuse_reserved(lua_State *L, struct hocket__str name)
 {
     if (hocket__journal_is_member(name))
@@ -260,7 +252,7 @@ static int append_record(
 static struct hocket__str payload_at(lua_State *L, struct hocket__runtime *rt)
 {
     if (!lua_istable(L, 3))
-        return opt_text(L, 3);
+        return hocket__text_at(L, 3);
     hocket__buf_reset(&rt->scratch);
     if (lua_rawlen(L, 3) == 0)
         hocket__json_encode_object(L, 3, &rt->scratch, hocket__refuse_reserved);
@@ -275,7 +267,7 @@ static int l_append(lua_State *L)
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket__lua_journal *j = hocket__check_journal(L, 1);
     struct hocket__record r = {
-        .type = hocket__check_str(L, 2), .agent = opt_text(L, 4), .op = opt_text(L, 5)
+        .type = hocket__check_str(L, 2), .agent = hocket__text_at(L, 4), .op = hocket__text_at(L, 5)
     };
     r.payload = payload_at(L, rt);
     return append_record(L, j, &r);

@@ -243,10 +243,7 @@ static int l_keep(lua_State *L)
 {
     struct hocket__answer *a = hocket__check_answer(L, 1);
     struct hocket_error err;
-    if (keep(a, &err) < 0)
-        return hocket__fail(L, &err);
-    lua_pushboolean(L, true);
-    return 1;
+    return hocket__succeed(L, keep(a, &err), &err);
 }
 
 /* call:reply() -> the reply as a table: mostly an answer, after which the conversation waits */

@@ -84,14 +84,6 @@ static int l_history(lua_State *L)
     return 1;
 }
 
-static int added(lua_State *L, int status, const struct hocket_error *err)
-{
-    if (status < 0)
-        return hocket__fail(L, err);
-    lua_pushboolean(L, true);
-    return 1;
-}
-
 /* h:add(message) -> true | nil, error. The neutral form, as a table or as JSON text. */
 static int l_add(lua_State *L)
 {
@@ -103,7 +95,7 @@ static int l_add(lua_State *L)
         hocket__buf_addstr(&rt->scratch, hocket__check_str(L, 2));
     else
         hocket__json_encode(L, 2, &rt->scratch);
-    return added(L, hocket__history_add(h, hocket__buf_str(&rt->scratch), &err), &err);
+    return hocket__succeed(L, hocket__history_add(h, hocket__buf_str(&rt->scratch), &err), &err);
 }
 
 /* h:user(text) -> true | nil, error */
@@ -116,7 +108,7 @@ static int l_user(lua_State *L)
     int rc = quoted.n > 0 ? hocket__history_add_quoted(h, "user", quoted)
                           : hocket__history_add_text(h, "user", text);
     hocket__error(&err, rc, "%s", hocket_status_text(rc));
-    return added(L, rc, &err);
+    return hocket__succeed(L, rc, &err);
 }
 
 /* h:result(call, text, is_error) -> true | nil, error. `call` is a call of a reply. */
@@ -128,7 +120,7 @@ static int l_result(lua_State *L)
     struct hocket__str id = hocket__opt_str(L, 2, "id"), name = hocket__opt_str(L, 2, "name");
     int rc = hocket__history_add_result(h, id, name, hocket__check_str(L, 3), lua_toboolean(L, 4));
     hocket__error(&err, rc, "%s", hocket_status_text(rc));
-    return added(L, rc, &err);
+    return hocket__succeed(L, rc, &err);
 }
 
 /* h:tell(tell, model?, simulated, turn): the event of a request with everything that was said so far */

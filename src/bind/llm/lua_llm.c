@@ -573,7 +573,7 @@ static int l_start(lua_State *L)
     int total_ms = hocket__seconds_to_ms(luaL_optnumber(L, 6, 0));
     bool again = lua_toboolean(L, 7);
     struct hocket__tally tally;
-    struct hocket__str trace = lua_isnoneornil(L, 11) ? HOCKET__STR("") : hocket__check_str(L, 11);
+    struct hocket__str trace = hocket__text_at(L, 11);
     int64_t guess = luaL_optinteger(L, 12, 0);
     lua_settop(L, 11);
     struct hocket__attempt *a = new_call(L, rt);

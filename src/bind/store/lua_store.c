@@ -172,7 +172,7 @@ static int l_store_items_due(lua_State *L)
 static int l_store_items(lua_State *L)
 {
     struct hocket__str kind = hocket__check_str(L, 1);
-    struct hocket__str id = lua_isnoneornil(L, 2) ? HOCKET__STR("") : hocket__check_str(L, 2);
+    struct hocket__str id = hocket__text_at(L, 2);
     struct hocket__store_ask *a = hocket__store_ask_push(L);
     if (!a)
         return 2;

@@ -176,7 +176,7 @@ static int import_unless_there(lua_State *L, int status, lua_KContext at)
 int hocket__l_store_import(lua_State *L)
 {
     struct hocket__str bytes = hocket__check_str(L, 1);
-    struct hocket__str id = lua_isnoneornil(L, 2) ? HOCKET__STR("") : hocket__check_str(L, 2);
+    struct hocket__str id = hocket__text_at(L, 2);
     struct hocket__store_run run;
     lua_settop(L, 2);
     struct hocket__store_ask *a = hocket__store_ask_push(L);

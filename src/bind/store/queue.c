@@ -94,7 +94,7 @@ static int finish(lua_State *L, struct hocket__store_ask *a)
 {
     bool stays = lua_isnoneornil(L, 3);
     struct hocket__store_run row = { .state = HOCKET__STORE_STATE_COUNT };
-    struct hocket__str result = lua_isnoneornil(L, 4) ? HOCKET__STR("") : hocket__check_str(L, 4);
+    struct hocket__str result = hocket__text_at(L, 4);
     if (!stays)
         row.state = hocket__store_state_of(hocket__check_str(L, 3));
     luaL_argcheck(L, stays || row.state != HOCKET__STORE_STATE_COUNT, 3, "no state of a run");
