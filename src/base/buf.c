@@ -9,9 +9,14 @@
 
 #define MAX_EVER (SIZE_MAX / 2) /* keeps every sum of lengths from overflowing */
 
+struct hocket__buf hocket__buf(const struct hocket_allocator *a, size_t max)
+{
+    return (struct hocket__buf){ .a = a, .max = max && max < MAX_EVER ? max : MAX_EVER };
+}
+
 void hocket__buf_init(struct hocket__buf *b, const struct hocket_allocator *a, size_t max)
 {
-    *b = (struct hocket__buf){ .a = a, .max = max && max < MAX_EVER ? max : MAX_EVER };
+    *b = hocket__buf(a, max);
 }
 
 void hocket__buf_deinit(struct hocket__buf *b)

@@ -19,6 +19,7 @@ struct hocket__buf {
 
 /* max 0: no limit but memory. No allocation happens before the first append. */
 void hocket__buf_init(struct hocket__buf *b, const struct hocket_allocator *a, size_t max);
+struct hocket__buf hocket__buf(const struct hocket_allocator *a, size_t max);
 void hocket__buf_deinit(struct hocket__buf *b); /* frees, back to the state after init */
 void hocket__buf_reset(struct hocket__buf *b);  /* empties, keeps the memory, clears status */
 /* `to` is freed and gets content and limit of `from`, which is empty afterwards. */

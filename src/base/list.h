@@ -37,3 +37,10 @@ static inline void hocket__list_del(struct hocket__list *node)
     node->next->prev = node->prev;
     node->prev = node->next = node;
 }
+
+/* Puts `node`, which is in a list, before `at`, another one. */
+static inline void hocket__list_move(struct hocket__list *at, struct hocket__list *node)
+{
+    hocket__list_del(node);
+    hocket__list_add(at, node);
+}

@@ -105,8 +105,7 @@ static int add_inner(struct parse *p, struct hocket__str text)
 
 static int add_string(struct parse *p, const struct hocket__json *r)
 {
-    struct hocket__buf decoded;
-    hocket__buf_init(&decoded, p->a, 0);
+    struct hocket__buf decoded = hocket__buf(p->a, 0);
     int status = hocket__json_decode(r, &decoded);
     if (status < 0) {
         status = hocket__error_nomem(p->err);

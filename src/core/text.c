@@ -47,8 +47,7 @@ int hocket__text_repair(struct hocket__buf *scratch, struct hocket__str *s)
 int hocket__text_repaired_copy(
     const struct hocket_allocator *a, struct hocket__str in, size_t max, struct hocket__str *out)
 {
-    struct hocket__buf scratch;
-    hocket__buf_init(&scratch, a, 0);
+    struct hocket__buf scratch = hocket__buf(a, 0);
     in = hocket__text_cut(in, max);
     *out = hocket__str("", 0);
     int status = hocket__text_repair(&scratch, &in);

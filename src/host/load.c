@@ -47,8 +47,7 @@ int hocket_load_dir(hocket_host *h, const char *name, const char *dir, struct ho
 {
     if (!h || !name || !dir)
         return hocket__error(err, HOCKET_EINVAL, "a directory to load needs a host and a name");
-    struct hocket__buf room;
-    hocket__buf_init(&room, &h->alloc, 0);
+    struct hocket__buf room = hocket__buf(&h->alloc, 0);
     struct loading l = { "directory", name, hocket__cstr(hocket__fs_slashes(&room, dir)) };
     int rc = room.status < 0 ? hocket__error_nomem(err) : load(h, &l, err);
     hocket__buf_deinit(&room);

@@ -66,8 +66,7 @@ static void on_done(hocket_host *host, uint64_t id, const struct hocket_result *
         hocket__buf_adds(&s->message, result->error->message);
     if (hocket__buf_add(&s->json, result->json, result->json_len) < 0)
         hocket__buf_deinit(&s->json);
-    hocket__list_del(&s->link);
-    hocket__list_add(&s->runs->ends, &s->link);
+    hocket__list_move(&s->runs->ends, &s->link);
     hocket__fiber_wake(s->runs->rt, s->runs->fiber);
 }
 

@@ -127,8 +127,7 @@ static void put_signature(struct hocket__buf *b, const struct hocket__sigv4 *k,
     const struct stamp *s, struct hocket__str text)
 {
     uint8_t key[HOCKET__SHA256];
-    struct hocket__buf first;
-    hocket__buf_init(&first, b->a, 0);
+    struct hocket__buf first = hocket__buf(b->a, 0);
     hocket__buf_adds(&first, "AWS4");
     hocket__buf_addstr(&first, k->secret);
     if (first.status < 0) {

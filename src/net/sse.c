@@ -70,8 +70,7 @@ static int set_text(struct hocket__buf *b, struct hocket__str value)
 /* Hands on an event whose data is not valid UTF-8, with the data repaired. */
 static int hand_on_repaired(struct hocket__sse *s, struct hocket__sse_event *e)
 {
-    struct hocket__buf repaired;
-    hocket__buf_init(&repaired, s->line.a, 0);
+    struct hocket__buf repaired = hocket__buf(s->line.a, 0);
     int status = hocket__utf8_repair(&repaired, e->data.p, e->data.n);
     e->data = hocket__buf_str(&repaired);
     e->frame.n = 0;

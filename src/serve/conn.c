@@ -300,8 +300,7 @@ void hocket__conn_wait(struct hocket__conn *c)
 
 static void set_deadline(struct hocket__conn *c, struct hocket__deadlines *d)
 {
-    hocket__list_del(&c->timed);
-    hocket__list_add(&d->list, &c->timed);
+    hocket__list_move(&d->list, &c->timed);
     c->deadline = uv_now(c->server->loop) + d->ms;
     hocket__server_arm(c->server, c->deadline);
 }
@@ -527,8 +526,7 @@ void hocket__conn_watch(struct hocket__conn *c)
 
 void hocket__conn_wake(struct hocket__conn *c)
 {
-    hocket__list_del(&c->ready);
-    hocket__list_add(&c->server->ready, &c->ready);
+    hocket__list_move(&c->server->ready, &c->ready);
     hocket__server_wake(c->server);
 }
 

@@ -248,8 +248,7 @@ static int ask_along(struct hocket__store *s, struct hocket__store_question *q,
     struct hocket__str *bundle, const struct hocket__store_run *run, struct hocket__str files,
     const struct hocket__store_reply *reply, struct hocket__store_call **call)
 {
-    struct hocket__buf packed;
-    hocket__buf_init(&packed, s->o.alloc, 0);
+    struct hocket__buf packed = hocket__buf(s->o.alloc, 0);
     int rc = hocket__store_pack_bundle(s, run, files, &packed);
     *bundle = hocket__buf_str(&packed);
     if (rc == 0)

@@ -429,8 +429,7 @@ static int without_mark(struct hocket__buf *out, struct hocket__str options)
 
 static int put_unmarked(struct importing *m, struct hocket__store_run *run)
 {
-    struct hocket__buf options;
-    hocket__buf_init(&options, m->s->o.alloc, 0);
+    struct hocket__buf options = hocket__buf(m->s->o.alloc, 0);
     int rc = without_mark(&options, run->options);
     run->options = hocket__buf_str(&options);
     rc = rc < 0 ? rc : hocket__store_put(m->s, run, m->claim);

@@ -51,8 +51,7 @@ static void add_segment(struct hocket__buf *path, struct hocket__str s)
 static void note_place(struct reader *r, const char *prefix, yaml_mark_t mark)
 {
     size_t at = r->path.len;
-    struct hocket__buf name;
-    hocket__buf_init(&name, r->json->a, 0);
+    struct hocket__buf name = hocket__buf(r->json->a, 0);
     hocket__buf_adds(&name, prefix);
     hocket__buf_add(&name, r->path.data ? r->path.data : "", at);
     hocket__jw_keystr(r->places, hocket__buf_str(&name));

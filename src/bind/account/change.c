@@ -23,8 +23,7 @@ static void fail_log(struct hocket__kept *k)
 static void put(struct hocket__kept *k, const struct hocket__account_change *c,
     const struct hocket_allocator *alloc)
 {
-    struct hocket__buf b;
-    hocket__buf_init(&b, alloc, 0);
+    struct hocket__buf b = hocket__buf(alloc, 0);
     hocket__account_change_write(c, &b);
     if (b.status == 0)
         hocket__kept_notice(k, HOCKET__ACCOUNTS_NOTICE, hocket__buf_str(&b));

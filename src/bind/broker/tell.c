@@ -213,8 +213,7 @@ static void on_wake(uint64_t token, void *ud)
 static void on_drop(void *job_ud, void *ud)
 {
     struct hocket__lua_job *j = job_ud;
-    hocket__list_del(&j->link);
-    hocket__list_add(&((struct hocket__lua_broker *) ud)->dropped, &j->link);
+    hocket__list_move(&((struct hocket__lua_broker *) ud)->dropped, &j->link);
 }
 
 struct hocket__broker_hooks hocket__broker_lua_hooks(struct hocket__lua_broker *b)

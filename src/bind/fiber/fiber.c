@@ -301,8 +301,7 @@ void hocket__fiber_adopt(struct hocket__fiber *f, struct hocket__fiber *parent)
         || hocket__fiber_is_above(f, parent))
         return;
     f->rt->n_roots -= hocket__fiber_is_root(f);
-    hocket__list_del(&f->sibling);
-    hocket__list_add(&parent->children, &f->sibling);
+    hocket__list_move(&parent->children, &f->sibling);
     f->parent = parent;
     if (before)
         finish(before);

@@ -197,8 +197,7 @@ static void thaw(struct hocket__kept *k)
 {
     while (!hocket__list_empty(&k->frozen)) {
         struct hocket__list *first = k->frozen.next;
-        hocket__list_del(first);
-        hocket__list_add(&k->rt->ready, first);
+        hocket__list_move(&k->rt->ready, first);
         hocket__fibers_go_on(k->rt);
     }
 }

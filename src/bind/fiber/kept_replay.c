@@ -472,8 +472,7 @@ static bool leap(lua_State *L, struct hocket__kept *k)
 
 static void put(lua_State *L, struct hocket__kept *k, struct hocket__log_entry *e)
 {
-    struct hocket__buf value;
-    hocket__buf_init(&value, k->rt->alloc, 0);
+    struct hocket__buf value = hocket__buf(k->rt->alloc, 0);
     write_value(k, hocket__check_str(L, 1), &value);
     e->value = hocket__buf_str(&value);
     bool whole = value.status == 0;

@@ -362,8 +362,7 @@ static int l_enter(lua_State *L)
 /* A text without a NUL, a NUL, a text: as the host says it again. */
 static int begin_telling(lua_State *L, struct hocket__lua_journal *j, struct hocket_error *err)
 {
-    struct hocket__buf words;
-    hocket__buf_init(&words, j->rt->alloc, 0);
+    struct hocket__buf words = hocket__buf(j->rt->alloc, 0);
     hocket__buf_addstr(&words, hocket__check_str(L, 3));
     hocket__buf_addc(&words, 0);
     hocket__buf_addstr(&words, hocket__check_str(L, 4));

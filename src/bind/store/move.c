@@ -258,8 +258,7 @@ static int put_fork(lua_State *L, struct hocket__store_ask *a, struct hocket__st
     int rc = name_fork(a, hocket__opt_str(L, 4, "id"), id);
     if (rc < 0)
         return rc;
-    struct hocket__buf names;
-    hocket__buf_init(&names, a->rt->alloc, 0);
+    struct hocket__buf names = hocket__buf(a->rt->alloc, 0);
     write_generation(L, run, id, &names);
     memcpy(run->parent, run->id, sizeof(run->id));
     memcpy(run->id, id, sizeof(run->id));

@@ -187,8 +187,7 @@ static int check_links(const struct hocket__board *b, const struct hocket__task_
 static int record_tasks(struct hocket__board *b, struct hocket__str agent,
     const struct hocket__task *tasks, size_t count, struct hocket_error *err)
 {
-    struct hocket__buf payload;
-    hocket__buf_init(&payload, b->a, 0);
+    struct hocket__buf payload = hocket__buf(b->a, 0);
     hocket__board_write_tasks(b, &payload, tasks, count);
     int status = hocket__emitter_send(&b->emitter, "tasks_created", agent, &payload, err);
     hocket__buf_deinit(&payload);
@@ -267,8 +266,7 @@ static int record_update(struct hocket__board *b, struct hocket__str agent,
         .corrected = u->corrected,
         .corrected_from = u->corrected_from,
         .reassigned_to = t->reassigned_to };
-    struct hocket__buf payload;
-    hocket__buf_init(&payload, b->a, 0);
+    struct hocket__buf payload = hocket__buf(b->a, 0);
     hocket__board_write_update(b, &payload, &b->tasks[u->id - 1], &kept);
     int status = hocket__emitter_send(&b->emitter, "task_updated", agent, &payload, err);
     hocket__buf_deinit(&payload);

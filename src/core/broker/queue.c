@@ -586,8 +586,7 @@ static void end_turn(struct hocket__queue *q, struct hocket__queue_run *run, uin
     run->line = line > run->line ? line : run->line;
     for (struct hocket__list *l = run->rows.next; l != &run->rows; l = l->next) {
         struct hocket__row *w = hocket__container_of(l, struct hocket__row, at_run);
-        hocket__list_del(&w->at_level);
-        hocket__list_add(&w->level->rows, &w->at_level);
+        hocket__list_move(&w->level->rows, &w->at_level);
     }
 }
 

@@ -163,8 +163,7 @@ void hocket__broker_settle(struct hocket__broker *b, int64_t now_ms)
     for (;;) {
         if (!hocket__list_empty(&b->fresh)) {
             struct hocket__list *l = b->fresh.next;
-            hocket__list_del(l);
-            hocket__list_add(&b->ended, l);
+            hocket__list_move(&b->ended, l);
             cancel_children(b, hocket__container_of(l, struct hocket__node, in_work), now_ms);
             continue;
         }

@@ -436,8 +436,7 @@ static int check_change(
 static int64_t change(
     struct hocket__document *d, struct hocket__doc_change *c, struct hocket_error *err)
 {
-    struct hocket__buf repaired;
-    hocket__buf_init(&repaired, d->a, 0);
+    struct hocket__buf repaired = hocket__buf(d->a, 0);
     int status = check_change(d, c, err);
     if (status == 0 && hocket__text_repair(&repaired, &c->content) < 0)
         status = hocket__error_nomem(err);

@@ -14,8 +14,7 @@
 static void write_description(
     const struct hocket__document *d, const struct hocket__entry *e, struct hocket__buf *out)
 {
-    struct hocket__buf text;
-    hocket__buf_init(&text, d->a, 0);
+    struct hocket__buf text = hocket__buf(d->a, 0);
     hocket__document_report(d, e, &text);
     hocket__jw_key_string(out, "change_description", hocket__buf_str(&text));
     if (text.status < 0 && out->status == 0)

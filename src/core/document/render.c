@@ -56,8 +56,7 @@ static int write_version(
     const struct hocket__document *d, const struct hocket__entry *e, struct hocket__buf *out)
 {
     char time[HOCKET__ISOTIME_SIZE];
-    struct hocket__buf text;
-    hocket__buf_init(&text, d->a, 0);
+    struct hocket__buf text = hocket__buf(d->a, 0);
     hocket__document_report(d, e, &text);
     hocket__isotime(e->at_ms, time);
     hocket__jw_open(out, '{');
@@ -185,8 +184,7 @@ static void write_entry(const struct hocket__entry *e, struct hocket__buf *out)
 static int write_head(
     const struct hocket__document *d, const struct hocket__doc_slot *slot, struct hocket__buf *out)
 {
-    struct hocket__buf heading;
-    hocket__buf_init(&heading, d->a, 0);
+    struct hocket__buf heading = hocket__buf(d->a, 0);
     hocket__slots_heading(&d->schema, &slot->key, &heading);
     hocket__jw_open(out, '{');
     hocket__jw_key_open(out, "slot", '{');

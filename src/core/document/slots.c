@@ -208,8 +208,7 @@ static int read_integer(const struct hocket__dimension *d, const struct hocket__
 static int read_name(const struct hocket__slots *s, const struct hocket__dimension *d,
     const struct hocket__json *r, int64_t *out, struct hocket_error *err)
 {
-    struct hocket__buf decoded;
-    hocket__buf_init(&decoded, s->a, HOCKET__NAME_MAX);
+    struct hocket__buf decoded = hocket__buf(s->a, HOCKET__NAME_MAX);
     int status = r->token == HOCKET__JSON_STRING ? hocket__json_decode(r, &decoded) : HOCKET_ELIMIT;
     struct hocket__str text = status == 0 ? hocket__buf_str(&decoded) : r->text;
     size_t i = 0;

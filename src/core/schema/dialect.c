@@ -206,8 +206,7 @@ static int parse_document(struct hocket__schema_build *b, struct hocket__str uri
 
 static int ask(struct hocket__schema_build *b, struct hocket__str uri, const hocket_json **out)
 {
-    struct hocket__buf text;
-    hocket__buf_init(&text, b->a, TEXT_MAX);
+    struct hocket__buf text = hocket__buf(b->a, TEXT_MAX);
     int rc = b->o.resolve_cb ? b->o.resolve_cb(uri, &text, b->o.resolve_ud) : HOCKET_ENOTFOUND;
     if (text.status == HOCKET_ENOMEM || rc == HOCKET_ENOMEM)
         rc = hocket__error_nomem(b->err);

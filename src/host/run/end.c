@@ -206,8 +206,7 @@ static void write_end(struct hocket__stored *s)
 {
     struct hocket__run *r = s->run;
     struct hocket__store_run row = { 0 };
-    struct hocket__buf waiting;
-    hocket__buf_init(&waiting, &r->host->alloc, 0);
+    struct hocket__buf waiting = hocket__buf(&r->host->alloc, 0);
     take_usage(r, &row);
     bool over = is_over(s);
     unsigned set = is_counted(s, &row, over) ? HOCKET__STORE_SET_USAGE : 0;

@@ -360,8 +360,7 @@ static bool take_event(struct hocket_host *h, struct hocket_event *e)
         if (!r->pulled)
             continue;
         if (next_event(r, e)) {
-            hocket__list_del(&r->link);
-            hocket__list_add(&h->runs, &r->link);
+            hocket__list_move(&h->runs, &r->link);
             return true;
         }
         if (r->ended && !hocket__stored_is_held(r->stored)) {

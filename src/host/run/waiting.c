@@ -337,8 +337,7 @@ static bool is_to_be_parked(const struct hocket__stored *s)
 /* Its other work continues after the resume. */
 static bool waits_for_input(const struct hocket__stored *s)
 {
-    struct hocket__buf id;
-    hocket__buf_init(&id, &s->run->host->alloc, 0);
+    struct hocket__buf id = hocket__buf(&s->run->host->alloc, 0);
     bool waits = s->run->kept && hocket__kept_is_settled(s->run->kept) && *open_input(s, &id);
     hocket__buf_deinit(&id);
     return waits;

@@ -219,8 +219,7 @@ static int say_once_more(struct hocket__cassette *c, size_t times, struct hocket
 
 static hocket_json *tree_of(struct hocket__cassette *c, struct hocket__str text, bool braces)
 {
-    struct hocket__buf b;
-    hocket__buf_init(&b, c->a, 0);
+    struct hocket__buf b = hocket__buf(c->a, 0);
     hocket__buf_adds(&b, braces ? "{" : "");
     hocket__buf_addstr(&b, text);
     hocket__buf_adds(&b, braces ? "}" : "");

@@ -124,8 +124,7 @@ static int name_host(struct hocket__http *http, CURLU *u, char **name, bool *lit
         goto out;
     if (curl->url_get(u, CURLUPART_PORT, &port, 0) != CURLUE_OK)
         port = NULL;
-    struct hocket__buf text;
-    hocket__buf_init(&text, http->a, 0);
+    struct hocket__buf text = hocket__buf(http->a, 0);
     hocket__buf_adds(&text, host);
     if (port)
         hocket__buf_addf(&text, ":%s", port);

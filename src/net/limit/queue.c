@@ -69,7 +69,6 @@ void hocket__limiter_pop(struct hocket__limiter *l)
 {
     struct hocket__limiter_wait *w = hocket__limiter_head(l);
     struct hocket__limiter_run *run = w->run;
-    hocket__list_del(&run->ring);
-    hocket__list_add(&l->ring, &run->ring);
+    hocket__list_move(&l->ring, &run->ring);
     hocket__limiter_leave(l, w);
 }

@@ -18,8 +18,7 @@ static bool is_blank(struct hocket__str s)
 
 static void add_meant(struct hocket__buf *b, struct hocket__str arguments)
 {
-    struct hocket__buf meant;
-    hocket__buf_init(&meant, b->a, 0);
+    struct hocket__buf meant = hocket__buf(b->a, 0);
     int rc = hocket__lenient_meant(arguments, &meant);
     if (rc < 0 && b->status == 0)
         b->status = rc;
@@ -47,8 +46,7 @@ void hocket__object_add(struct hocket__buf *b, struct hocket__str arguments)
 static bool object_of(
     const struct hocket__piece *arguments, struct hocket__buf *object, struct hocket__buf *b)
 {
-    struct hocket__buf text;
-    hocket__buf_init(&text, b->a, 0);
+    struct hocket__buf text = hocket__buf(b->a, 0);
     hocket__buf_init(object, b->a, 0);
     if (hocket__piece_add(arguments, &text) == 0)
         hocket__object_add(object, hocket__buf_str(&text));

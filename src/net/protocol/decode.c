@@ -118,8 +118,7 @@ static int read_frame(
 static int on_frame(void *ud, const struct hocket__eventstream_message *m)
 {
     struct hocket__decoder *d = ud;
-    struct hocket__buf words;
-    hocket__buf_init(&words, d->a, 0);
+    struct hocket__buf words = hocket__buf(d->a, 0);
     int status = read_frame(d, m, &words);
     hocket__buf_deinit(&words);
     return status;
@@ -208,8 +207,7 @@ static int feed_body(struct hocket__decoder *d, const char *p, size_t n)
 
 static int take_line(struct hocket__decoder *d, struct hocket__str line, bool at_end)
 {
-    struct hocket__buf repaired;
-    hocket__buf_init(&repaired, d->a, 0);
+    struct hocket__buf repaired = hocket__buf(d->a, 0);
     int status = 0;
     if (hocket__utf8_valid(line.p, line.n) < line.n) {
         status = hocket__utf8_repair(&repaired, line.p, line.n);
@@ -301,8 +299,7 @@ static int end_body(struct hocket__decoder *d)
         return hocket__error(d->err, HOCKET_EPROTOCOL,
             "the answer is a web page%s%.*s, and no JSON", n > 0 ? ": " : "", (int) n, title.p);
     }
-    struct hocket__buf repaired;
-    hocket__buf_init(&repaired, d->a, 0);
+    struct hocket__buf repaired = hocket__buf(d->a, 0);
     if (hocket__utf8_valid(text.p, text.n) < text.n) {
         status = hocket__utf8_repair(&repaired, text.p, text.n);
         text = hocket__buf_str(&repaired);

@@ -331,8 +331,7 @@ static void put_parameters(struct fit *f, struct hocket__str parameters)
 static int put_description(
     struct hocket__buf *out, const struct hocket__piece *description, struct hocket__str note)
 {
-    struct hocket__buf text;
-    hocket__buf_init(&text, out->a, 0);
+    struct hocket__buf text = hocket__buf(out->a, 0);
     hocket__piece_add(description, &text);
     while (text.len == 0 && note.n > 0 && note.p[0] == '\n')
         note = hocket__str(note.p + 1, note.n - 1);

@@ -112,8 +112,7 @@ void hocket__front_take_calls(struct hocket__store *s, struct hocket__list *give
     hocket__list_init(given);
     while (!hocket__list_empty(&s->calls)) {
         struct hocket__list *l = s->calls.next;
-        hocket__list_del(l);
-        hocket__list_add(given, l);
+        hocket__list_move(given, l);
     }
 }
 
@@ -122,8 +121,7 @@ void hocket__front_give_calls(struct hocket__store *s, struct hocket__list *give
     while (!hocket__list_empty(given)) {
         struct hocket__list *l = given->next;
         struct hocket__store_call *c = hocket__container_of(l, struct hocket__store_call, link);
-        hocket__list_del(l);
-        hocket__list_add(&s->asked, l);
+        hocket__list_move(&s->asked, l);
         if (s->broken)
             finish_call(s, c, s->error.status, &s->error);
         else
@@ -135,8 +133,7 @@ void hocket__front_put_back_calls(struct hocket__store *s, struct hocket__list *
 {
     while (!hocket__list_empty(given)) {
         struct hocket__list *last = given->prev;
-        hocket__list_del(last);
-        hocket__list_add(s->calls.next, last);
+        hocket__list_move(s->calls.next, last);
     }
 }
 

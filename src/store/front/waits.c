@@ -153,10 +153,8 @@ void hocket__front_finish_waits(struct hocket__store *s)
         next = l->next;
         if ((w->seq > s->written || !s->ready) && !s->broken && !s->paused)
             break;
-        if (is_due(s, w)) {
-            hocket__list_del(l);
-            hocket__list_add(&due, l);
-        }
+        if (is_due(s, w))
+            hocket__list_move(&due, l);
     }
     while (!hocket__list_empty(&due))
         finish_wait(s, hocket__container_of(due.next, struct hocket__store_wait, link));

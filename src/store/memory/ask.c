@@ -353,8 +353,7 @@ static int count_pool(struct hocket__buf *groups, const struct hocket__store_poo
 
 static void pools(struct hocket__memory *m, struct hocket__store_call *c)
 {
-    struct hocket__buf groups;
-    hocket__buf_init(&groups, m->a, 0);
+    struct hocket__buf groups = hocket__buf(m->a, 0);
     for (size_t i = 0; i < m->n_runs; i++) {
         if (m->runs[i]->removed || !m->runs[i]->pooled || has_ended(m->runs[i]))
             continue;
@@ -675,8 +674,7 @@ static void remove_named(struct hocket__memory *m, struct hocket__store_call *c)
     c->status = check_calls(m, r, c);
     if (c->status < 0)
         return;
-    struct hocket__buf names;
-    hocket__buf_init(&names, m->a, 0);
+    struct hocket__buf names = hocket__buf(m->a, 0);
     hocket__buf_addf(&names, "%s,", r->id);
     hocket__buf_addstr(&names, row.run.generation);
     remove_run(m, r);

@@ -119,8 +119,7 @@ static int64_t over(const struct hocket__writer *w)
 
 static int take_next(struct hocket__writer *w, struct hocket__store_call *call)
 {
-    struct hocket__buf ours;
-    hocket__buf_init(&ours, &hocket__malloc, 0);
+    struct hocket__buf ours = hocket__buf(&hocket__malloc, 0);
     int rc = hocket__claims_ids(w, &ours);
     bool several = memchr(call->q.take_next.pools.p, ',', call->q.take_next.pools.n);
     hocket__sql_new(w, several ? PG_TAKE_NEXT_OF : PG_TAKE_NEXT);
@@ -176,8 +175,7 @@ static int unknown(
 /* Runs that are ours by their rows, by claims of which this store knows nothing, are of an answer that was lost. */
 static int lost_ones(struct hocket__writer *w, struct hocket__store_call *call)
 {
-    struct hocket__buf numbers;
-    hocket__buf_init(&numbers, &hocket__malloc, 0);
+    struct hocket__buf numbers = hocket__buf(&hocket__malloc, 0);
     hocket__sql_new(w, PG_LOST);
     hocket__sql_int(w, w->self.pid);
     hocket__sql_int(w, w->self.store);
@@ -285,8 +283,7 @@ static void give_spoken(struct hocket__writer *w, struct hocket__store_call *cal
 
 int hocket__pg_spoken(struct hocket__writer *w, struct hocket__store_call *call)
 {
-    struct hocket__buf ids;
-    hocket__buf_init(&ids, &hocket__malloc, 0);
+    struct hocket__buf ids = hocket__buf(&hocket__malloc, 0);
     int rc = hocket__claims_ids(w, &ids);
     hocket__sql_new(w, PG_SPOKEN);
     hocket__sql_text(w, hocket__buf_str(&ids));

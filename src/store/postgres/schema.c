@@ -255,8 +255,7 @@ static int run_script(struct hocket__pg *d, struct hocket__buf *b)
 
 static int make(struct hocket__pg *d, bool schema)
 {
-    struct hocket__buf b;
-    hocket__buf_init(&b, &hocket__malloc, 0);
+    struct hocket__buf b = hocket__buf(&hocket__malloc, 0);
     hocket__buf_adds(&b, "SET LOCAL statement_timeout = 0;");
     if (schema)
         hocket__buf_addf(&b, "CREATE SCHEMA \"%s\";", d->schema);
@@ -268,8 +267,7 @@ static int make(struct hocket__pg *d, bool schema)
 /* The version is changed with the tables: what is cut off in between leaves the old ones. */
 static int migrate(struct hocket__pg *d, int64_t version)
 {
-    struct hocket__buf b;
-    hocket__buf_init(&b, &hocket__malloc, 0);
+    struct hocket__buf b = hocket__buf(&hocket__malloc, 0);
     hocket__buf_adds(&b, "SET LOCAL statement_timeout = 0;");
     for (; version < HOCKET__STORE_VERSION; version++)
         hocket__buf_adds(&b, migrations[version]);

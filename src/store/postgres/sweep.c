@@ -88,8 +88,7 @@ int hocket__pg_sweep(struct hocket__writer *base)
 /* All generations whose names are no id of a run: each is checked once. */
 static int drop_shared_files(struct hocket__writer *w)
 {
-    struct hocket__buf names;
-    hocket__buf_init(&names, &hocket__malloc, 0);
+    struct hocket__buf names = hocket__buf(&hocket__malloc, 0);
     hocket__sql_new(w, PG_SHARED_FILES);
     int rc = hocket__sql_step(w);
     if (rc == 1)

@@ -138,8 +138,7 @@ static int del(
 /* Within the transaction. */
 static int change(struct hocket__writer *w, struct hocket__store_call *c)
 {
-    struct hocket__buf generation;
-    hocket__buf_init(&generation, &hocket__malloc, 0);
+    struct hocket__buf generation = hocket__buf(&hocket__malloc, 0);
     int rc = (c->q.kind == HOCKET__STORE_ITEM_PUT ? put : del)(w, c, &generation);
     hocket__buf_deinit(&generation);
     return rc;

@@ -61,8 +61,7 @@ static int give_all(struct hocket__writer *w, struct hocket__store_call *c, unsi
 /* Where no word is found the text may be in the middle of one. */
 static int search(struct hocket__writer *w, struct hocket__store_call *c)
 {
-    struct hocket__buf words;
-    hocket__buf_init(&words, &hocket__malloc, 0);
+    struct hocket__buf words = hocket__buf(&hocket__malloc, 0);
     w->sql->add_query(&words, c->q.notes.query);
     int rc = words.status < 0 ? hocket__error_nomem(w->error) : 0;
     if (rc == 0 && words.len > 0 && !c->place.in_words)

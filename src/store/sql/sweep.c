@@ -43,8 +43,7 @@ int hocket__sql_drop_files(struct hocket__writer *w, struct hocket__str generati
 /* Its id is free at once, and so are files that no other run has. */
 int hocket__sql_remove_run(struct hocket__writer *w, int64_t no, bool shared)
 {
-    struct hocket__buf names;
-    hocket__buf_init(&names, &hocket__malloc, 0);
+    struct hocket__buf names = hocket__buf(&hocket__malloc, 0);
     int rc = names_of(w, no, &names);
     add_run(w, HOCKET__SQL_REMOVE, no);
     if (!w->sql->streams)

@@ -104,8 +104,7 @@ int hocket__db_open(struct hocket__db *d, const char *path)
 /* A URI carries options for SQLite that have no flags. */
 int hocket__db_open_to_look(struct hocket__db *d, const char *path, bool alone)
 {
-    struct hocket__buf uri;
-    hocket__buf_init(&uri, &hocket__malloc, 0);
+    struct hocket__buf uri = hocket__buf(&hocket__malloc, 0);
     hocket__buf_adds(&uri, "file:");
     for (const char *p = path; *p; p++)
         hocket__buf_addf(&uri, strchr("%?#", *p) ? "%%%02X" : "%c", (unsigned char) *p);

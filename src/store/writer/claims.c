@@ -108,8 +108,7 @@ bool hocket__writer_touch(struct hocket__writer *w, struct hocket__claimed *c)
     c->set = 0;
     if (!c->told)
         c->refusal = 0; /* of a transaction that was not written */
-    hocket__list_del(&c->touched);
-    hocket__list_add(&w->touched, &c->touched);
+    hocket__list_move(&w->touched, &c->touched);
     return true;
 }
 

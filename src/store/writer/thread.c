@@ -377,8 +377,7 @@ static void move_list(struct hocket__list *from, struct hocket__list *to)
     hocket__list_init(to);
     while (!hocket__list_empty(from)) {
         struct hocket__list *l = from->next;
-        hocket__list_del(l);
-        hocket__list_add(to, l);
+        hocket__list_move(to, l);
     }
 }
 

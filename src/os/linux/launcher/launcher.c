@@ -270,8 +270,7 @@ static bool read_spec(struct hocket__launch *spec)
 
 void hocket__launcher_send(int socket, const struct hocket__launch_result *r)
 {
-    struct hocket__buf b;
-    hocket__buf_init(&b, &hocket__malloc, 0);
+    struct hocket__buf b = hocket__buf(&hocket__malloc, 0);
     if (hocket__launch_result_write(r, &b) == 0)
         for (size_t at = 0; at < b.len;) {
             ssize_t n = send(socket, b.data + at, b.len - at, MSG_NOSIGNAL);

@@ -272,8 +272,7 @@ static bool is_known(const struct hocket__protect *p, const char *path)
 
 static char *target_of(const struct hocket__protect *p, const char *path)
 {
-    struct hocket__buf b;
-    hocket__buf_init(&b, &hocket__malloc, 0);
+    struct hocket__buf b = hocket__buf(&hocket__malloc, 0);
     return hocket__root_target(p->root, path, &b, NULL) == 0 ? b.data : NULL;
 }
 
