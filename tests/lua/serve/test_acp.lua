@@ -412,6 +412,17 @@ with_client("a cancel right behind the prompt is heard, and so is $/cancel_reque
   t.same(c:prompt "Hello", { stopReason = "end_turn" })
 end)
 
+with_client("a cancel right before a request of the same id leaves nobody without an answer", {}, function(c)
+  c:call("initialize", { protocolVersion = 1 })
+  c:tell("$/cancel_request", { requestId = 900 })
+  c:send { jsonrpc = "2.0", id = 900, method = "session/list", params = json.decode "{}" }
+  local _, err = c:answer(900)
+  t.equal(err and err.code, -32800)
+  c.answers[900] = nil
+  c:send { jsonrpc = "2.0", id = 900, method = "session/list", params = json.decode "{}" }
+  t.ok(c:answer(900))
+end)
+
 with_client("a cancel while leave is asked for takes the question back", {}, function(c, dir)
   c:session(dir.path)
   local id = c:ask("session/prompt", { sessionId = c.id, prompt = text 'call write_file {"path": "made.txt", "content": "x"}' })

@@ -110,12 +110,15 @@ local function answer_request(self, request, result, err)
   if request.after_answer then request.after_answer() end
 end
 
+local cancelled = { code = codes.cancelled, message = "cancelled" }
+
 local function perform(self, request, method)
+  request.begun = true
   local ok, result, err = pcall(method, request.params, request)
   if not ok then
     if fiber.cancelled() then
       if not request.dropped then error(result, 0) end
-      return answer_request(self, request, nil, { code = codes.cancelled, message = "cancelled" })
+      return answer_request(self, request, nil, cancelled)
     end
     result, err = nil, type(result) == "table" and result.code and math.type(result.code) == "integer" and result or internal(result)
   end
@@ -178,6 +181,7 @@ function Rpc:drop(id)
   if request.on_drop then return request.on_drop() end
   request.dropped = true
   request.fiber:cancel()
+  if not request.begun then answer_request(self, request, nil, cancelled) end -- its fiber does nothing any more
 end
 
 -- ---- What is asked ---------------------------------------------------------------------------
