@@ -5,7 +5,9 @@ local agent = require "hocket.agent"
 local fs = require "hocket.fs"
 local model = require "model"
 local prompt = require "hocket.internal.agents.prompt"
+local problem = require "hocket.internal.agents.problem"
 local scripted = require "scripted"
+local validate = require "hocket.internal.runner.validate"
 require "hocket.internal.runner.builtins"
 
 local function frontmatter(lines, body)
@@ -92,6 +94,28 @@ t.test("what cannot be included, each told at its place", function()
   refused("{{include 1.txt}}", wide, "a prompt includes at most 1000 files")
   refused(("{{include b.txt}}"):rep(3), { ["b.txt"] = ("x"):rep(400000) }, "the prompt has more than 1048576 bytes")
   t.raises("only an agent's file can include", hocket.agent, { name = "a", prompt = "{{include x.txt}}" })
+end)
+
+t.test("of many places without a value the first hundred are told, and a hint names two hundred", function()
+  local dir <close> = t.dir()
+  local places, names = {}, {}
+  for i = 1, 40000 do places[i] = ("{{v%d}}"):format(i) end
+  dir:write("many.md", frontmatter("name: many", table.concat(places, " ")))
+  local before = os.clock()
+  local said = validate.path(dir.path .. "/many.md").problems
+  t.equal(#said, 100)
+  t.has(said[100].message, "'v100'")
+  t.ok(os.clock() - before < 2)
+  for i = 1, 201 do names[i] = ("agent%03d"):format(i) end
+  t.has(problem.hint("z", names), "agent200 and 1 more)")
+end)
+
+t.test("a script's first hundred names that stand for nothing are told", function()
+  local dir <close> = t.dir()
+  dir:write("many.lua", 'local hocket = require "hocket"\n' .. ("hocket.rn('x')\n"):rep(20000) .. ("undef%d()\n"):rep(3):format(1, 2, 3))
+  local before = os.clock()
+  t.equal(#validate.path(dir.path .. "/many.lua", { scripts = 0, problems = {}, teams = {}, hints = true }).problems, 103)
+  t.ok(os.clock() - before < 3)
 end)
 
 t.test("a variable without a value is told in the file that it stands in", function()

@@ -11,6 +11,13 @@ local function read(text, path)
   return by_name, odd, err
 end
 
+t.test("a file with more servers than anybody has is refused", function()
+  local entries = {}
+  for i = 1, 501 do entries[i] = ('"s%d": {"command": "x"}'):format(i) end
+  t.has(select(3, read("{" .. table.concat(entries, ",") .. "}")).message, "more than 500 servers")
+  t.ok(read("{" .. table.concat(entries, ",", 1, 500) .. "}").s500)
+end)
+
 t.test("forms of entries", function()
   local by_name, odd = read [[{"mcpServers": {
     "stdio": {"command": "npx", "args": ["-y", "server", 8080], "env": {"A": "1"}, "type": "stdio", "icon": "x"},

@@ -122,6 +122,8 @@ servers.kind = {
 
 --- Where the servers of a folder stand.
 servers.FILE = ".mcp.json"
+--- Servers of a file: it is read again for each that an agent names.
+local SERVERS = 500
 --- Where other programs keep those of a project.
 servers.OTHERS = { ".vscode/mcp.json", ".cursor/mcp.json", "claude_desktop_config.json" }
 
@@ -194,8 +196,9 @@ function servers.read_text(text, path)
   if value == nil then return nil, { code = "agent", message = ("%s: %s"):format(path, wrong.message) } end
   local map = type(value) == "table" and (value.mcpServers or value.servers or value)
   if type(map) ~= "table" or json.is_array(map) then return nil, { code = "agent", message = ("%s: needs 'mcpServers', an object of servers by name"):format(path) } end
-  local by_name, odd = {}, {}
-  for _, label in ipairs(sorted_keys(map)) do
+  local by_name, odd, labels = {}, {}, sorted_keys(map)
+  if #labels > SERVERS then return nil, { code = "agent", message = ("%s: has more than %d servers"):format(path, SERVERS) } end
+  for _, label in ipairs(labels) do
     local one, name = map[label], tostring(label)
     if wrong_name(name) and not wrong_name(others.name(name)) then name = others.name(name) end
     local read, problem_here = read_entry(name, others.entry(one, path), path)

@@ -4,6 +4,9 @@ local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.sugges
 
 local problem = {}
 
+--- Names in a hint.
+local SHOWN = 200
+
 ---@class hocket.Problem
 ---@field file string
 ---@field line integer From 1.
@@ -41,7 +44,8 @@ end
 function problem.hint(word, known, also)
   local near = suggest(word, known) or also and suggest(word, also)
   if near then return (": did you mean '%s'?"):format(near) end
-  return (" (there are: %s)"):format(#known > 0 and table.concat(known, ", ") or "none")
+  local rest = #known > SHOWN and (" and %d more"):format(#known - SHOWN) or ""
+  return (" (there are: %s%s)"):format(#known > 0 and table.concat(known, ", ", 1, math.min(#known, SHOWN)) or "none", rest)
 end
 
 --- In the order in which one reads: by file, then line, then column.

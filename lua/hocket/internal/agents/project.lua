@@ -72,9 +72,11 @@ local function check_variables(self, def)
   end
 end
 
--- The files of servers that agents name are the same for a run. What is wrong with one of them is said once.
+-- The files of servers that agents name are the same for a run, and are read for each name: the first hundred are proved. What is wrong with
+-- one of them is said once.
 local function check_mcp(self, def)
-  for i, one in ipairs(def.mcp) do
+  for i = 1, math.min(#def.mcp, 100) do
+    local one = def.mcp[i]
     local found, err, odd = mcp_servers.find(one)
     for _, message in ipairs(found and odd or { not found and err.message or nil }) do
       self.said = self.said or {}

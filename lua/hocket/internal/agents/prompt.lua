@@ -5,8 +5,8 @@ local trim = require "hocket.internal.base.trim"
 
 local prompt = {}
 
---- Bytes of what may be meant as a place.
-local NAME = 200
+--- Bytes of what may be meant as a place; places without a value that one prompt reports.
+local NAME, TOLD = 200, 100
 
 -- Cuts a text into pieces: plain ones, and places with their names. Each position is checked once,
 -- however many braces there are.
@@ -90,7 +90,7 @@ local function missing_error(text, name, at, values, origin)
   return { code = "agent", file = file, line = line, what = what, message = ("%s:%d: %s"):format(file, line, what) }
 end
 
---- The places that have no value, each name once.
+--- The places that have no value, each name once: the first hundred.
 ---@param text string
 ---@param values table<string, string|number|boolean>
 ---@param origin? table As for prompt.fill.
@@ -98,7 +98,7 @@ end
 function prompt.missing(text, values, origin)
   local list, seen = {}, {}
   cut(text, function() end, function(name, at)
-    if values[name] == nil and not seen[name] then list[#list + 1] = missing_error(text, name, at, values, origin) end
+    if values[name] == nil and not seen[name] and #list < TOLD then list[#list + 1] = missing_error(text, name, at, values, origin) end
     seen[name] = true
   end)
   return list

@@ -18,6 +18,9 @@ local workflow_file = lazy "hocket.internal.agents.workflow_file"
 
 local team = {}
 
+--- So many problems of a team have a hint, which looks at all names: the rest are a stranger's, or of one kind.
+local HINTS = 1000
+
 -- ---- References -----------------------------------------------------------------------------
 
 local function check_agents(def, defs, places, opts, problems)
@@ -35,7 +38,7 @@ local function check_agents(def, defs, places, opts, problems)
       also = also or opts.built_in and sorted_keys(opts.built_in())
       problems[#problems + 1] = problem.new(def.file, line, column, "unknown_agent", ("unknown agent '%s'%s"):format(edge.to,
         headless and (": %s has no front matter: an agent's file begins with a line '---'"):format(headless)
-        or problem.hint(edge.to, names, also)))
+        or #problems < HINTS and problem.hint(edge.to, names, also) or ""))
     elseif known and known.theirs and known.theirs.person_only then
       local line, column = problem.place(places, graph.pointer(edge))
       problems[#problems + 1] = problem.new(def.file, line, column, "incompatible",

@@ -7,6 +7,9 @@ local sorted_keys = require "hocket.internal.base.sorted_keys"
 
 local undefined = {}
 
+--- Warnings of one script: who mends so many looks again.
+local TOLD = 100
+
 -- Tables that scripts fill, so that each of their fields may be asked for.
 local open_tables = { ["hocket.loaders"] = true }
 
@@ -33,8 +36,9 @@ local function is_global(name)
 end
 
 local function check_globals(path, text, names, set, problems)
-  local said = {}
+  local said, first = {}, #problems
   for _, one in ipairs(names.read) do
+    if #problems - first >= TOLD then return end
     if not (said[one.name] or set[one.name] or is_global(one.name)) then
       said[one.name] = true
       warn(path, text, one.at, ("the global '%s' is not defined: nothing gives it a value"):format(one.name), problems)
@@ -71,7 +75,9 @@ local function missing_in(one, set)
 end
 
 local function check_fields(path, text, names, set, problems)
+  local first = #problems
   for _, one in ipairs(names.fields) do
+    if #problems - first >= TOLD then return end
     local module, name, known = missing_in(one, set)
     if module then
       warn(path, text, one.at, ("'%s' has no field '%s'%s"):format(module, name, problem.hint(name, known)), problems)
