@@ -217,14 +217,15 @@ static void work(struct cli_chat *c)
         check_signals(c);
         c->cleared = false;
         bool asked = cli_asker_open(&c->asker) > 0;
-        if (cli_asker_due(&c->asker) && !c->left && !c->leaving && !c->interrupted)
+        if (cli_asker_due(&c->asker) && !c->left && !c->leaving && !c->interrupted) {
+            cli_feed_flush(&c->feed);
             cli_asker_ask(&c->asker);
-        else if (c->late)
+        } else if (c->late)
             cli_chat_late(c);
         else if (c->input_id[0] && !c->left)
             prompt(c);
         else
-            hocket_wait(c->host, c->screen.live || asked ? 50 : -1);
+            hocket_wait(c->host, asked ? 50 : cli_feed_wait_ms(&c->feed));
         cli_feed_turn(&c->feed);
     }
 }

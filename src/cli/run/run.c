@@ -212,10 +212,11 @@ static void work(struct job *j)
     while (!j->result.done) {
         check_signals(j);
         bool asked = cli_asker_open(&j->asker) > 0;
-        if (cli_asker_due(&j->asker) && !j->cancelled)
+        if (cli_asker_due(&j->asker) && !j->cancelled) {
+            cli_feed_flush(&j->feed);
             cli_asker_ask(&j->asker);
-        else
-            hocket_wait(j->host, j->screen.live || asked ? 50 : -1);
+        } else
+            hocket_wait(j->host, asked ? 50 : cli_feed_wait_ms(&j->feed));
         cli_feed_turn(&j->feed);
     }
     check_signals(j); /* a cancel that had to interrupt code which never waits has arrived by now */

@@ -104,6 +104,9 @@ static void speech_free(struct cli_speech *s)
 }
 
 #define REDRAW_SECONDS 0.1
+#define HELD_SECONDS                                                                               \
+    0.05 /* a busy machine may need so long from a warning to the error that says the same */
+#define TURN_MS 50
 
 void cli_feed_start(struct cli_feed *f, struct cli_screen *screen, bool quiet, bool verbose)
 {
@@ -115,6 +118,7 @@ void cli_feed_start(struct cli_feed *f, struct cli_screen *screen, bool quiet, b
 
 void cli_feed_end(struct cli_feed *f)
 {
+    cli_feed_flush(f);
     cli_progress_free(&f->progress);
     speech_free(&f->speech);
     cli_buf_free(&f->warning);
@@ -131,7 +135,7 @@ static void note_simulated(struct cli_feed *f, const hocket_json *event)
         "ANTHROPIC_API_KEY … or --model to use a real one");
 }
 
-static void flush_warning(struct cli_feed *f)
+void cli_feed_flush(struct cli_feed *f)
 {
     if (f->warning.n > 0)
         cli_screen_line(f->screen, CLI_WARN, NULL, f->warning.p);
@@ -187,18 +191,22 @@ static void report(struct cli_feed *f, const char *type, const hocket_json *even
     cli_line_of(&line, &f->progress, type, event, now);
     if (strcmp(type, "error") == 0) {
         drop_warning(f, event);
+        cli_feed_flush(f);
         tell_traceback(f, event);
-    } else if (strcmp(type, "turn_finished") == 0)
+    } else if (strcmp(type, "turn_finished") == 0) {
         drop_warning(f, hocket_json_get(event, "error"));
+        cli_feed_flush(f);
+    }
     bool told = line.details || (line.live && f->screen->live);
     bool wanted = line.text.n > 0 && (f->verbose || !told);
     if (wanted)
-        flush_warning(f);
+        cli_feed_flush(f);
     if (wanted && strcmp(type, "warning") == 0)
         name_reason_once(f, &line.text);
-    if (wanted && strcmp(type, "warning") == 0)
+    if (wanted && strcmp(type, "warning") == 0) {
         cli_buf_add(&f->warning, line.text.p, line.text.n);
-    else if (wanted)
+        f->warned_at = now;
+    } else if (wanted)
         cli_screen_line(f->screen, line.tone, line.who[0] ? line.who : NULL, line.text.p);
     cli_buf_free(&line.text);
 }
@@ -264,7 +272,8 @@ void cli_feed_keep(struct cli_feed *f)
 void cli_feed_turn(struct cli_feed *f)
 {
     double now = cli_now();
-    flush_warning(f);
+    if (now - f->warned_at >= HELD_SECONDS)
+        cli_feed_flush(f);
     if (!f->screen->live || f->screen->held || f->screen->mid_line || f->screen->in_text)
         return;
     bool resized = cli_signal_resized();
@@ -280,11 +289,17 @@ void cli_feed_turn(struct cli_feed *f)
     f->screen->drawn_at = now;
 }
 
+int cli_feed_wait_ms(const struct cli_feed *f)
+{
+    return f->screen->live || f->warning.n > 0 ? TURN_MS : -1;
+}
+
 /* The run's name stands by itself where there is nothing to count; "": it is not kept. */
 static void say_totals(struct cli_feed *f, long long calls, long long input, long long cached,
     long long output, double seconds, const char *run)
 {
     struct cli_buf b = { 0 };
+    cli_feed_flush(f);
     if (f->quiet || (calls == 0 && !*run))
         return;
     if (calls == 0) {

@@ -13,7 +13,7 @@ struct cli_feed {
     bool noted_sim;         /* the note on simulated answers was made */
     struct cli_buf reason;  /* of the last agent that failed: said once, however many fail of it */
     struct cli_buf warning; /* held back for a moment: an `error` may say the same */
-    double began;
+    double began, warned_at;
 };
 
 /* A feed begins as zeros. A later start keeps that the note was made: it is printed once for all runs of --watch. */
@@ -27,9 +27,13 @@ void cli_feed_event_at(struct cli_feed *f, const struct hocket_event *event, dou
 /* What of an answer was shown while it came stays, where no answer follows. */
 void cli_feed_keep(struct cli_feed *f);
 
-/* To be called when the events of one turn are through: writes what was held back, and draws the
+/* To be called when the events of one turn are through: writes what was held back for a moment, and draws the
  * view when it is due. */
 void cli_feed_turn(struct cli_feed *f);
+/* Writes what was held back: before anything else is written than what the feed writes. */
+void cli_feed_flush(struct cli_feed *f);
+/* Milliseconds until it should be called again; -1: when there are events. */
+int cli_feed_wait_ms(const struct cli_feed *f);
 
 /* "4 agents, 19 model calls, 7.2k tokens in, 1.3k out, 4.2 s", from the result's `usage`. Cancelled calls have no
  * reply, and count. `run`: the name of the run, which follows; "": it is not kept. */
