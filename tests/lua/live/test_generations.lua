@@ -181,6 +181,11 @@ t.test("an agent that a script names is not deleted; with the script's line it i
   t.equal(event.line, 3)
   t.has(event.message, "the agent 'editor' is gone")
   t.equal(answer(dir.path), "Edit one.")
+  dir:write("agents/editor.md", "---\nname: editor\nmodle: sim\n---\nEdit.\n") -- there, with a mistake
+  local mistaken = alive:check().message
+  t.has(mistaken, "unknown key 'modle'")
+  t.ok(not mistaken:find "is gone", mistaken)
+  os.remove(dir.path .. "/agents/editor.md")
   dir:write("main.lua", here .. "return require('hocket').agents(here .. '/agents').critic.prompt\n")
   t.equal(alive:check().type, "agent_reloaded")
   t.equal(answer(dir.path), "Doubt one.")

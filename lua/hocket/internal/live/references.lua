@@ -57,17 +57,19 @@ local function script_problems(view, rel, dir, gone, problems)
   end
 end
 
---- Adds a problem for each agent of a team before that is gone and is named by a script.
+--- Adds a problem for each agent of a team before that is gone and is named by a script. One whose file has a mistake is not gone.
 ---@param view hocket.View
 ---@param before table<string, table<string, hocket.Agent>> Teams by directory.
 ---@param now table<string, table<string, hocket.Agent>>
 ---@param problems hocket.Problem[]
 function references.check_gone(view, before, now, problems)
+  local broken = {}
+  for _, one in ipairs(problems) do broken[one.file] = broken[one.file] or one.severity == "error" end
   for dir, team in pairs(before) do
     local gone = {}
     for name, def in pairs(team) do
       fiber.rest()
-      if not (now[dir] and rawget(now[dir], name)) and view:inside(def.file) then gone[name] = def.file end
+      if not (now[dir] and rawget(now[dir], name) or broken[def.file]) and view:inside(def.file) then gone[name] = def.file end
     end
     for _, rel in ipairs(next(gone) and view.order or {}) do
       if script.is(rel) and view.texts[rel] then script_problems(view, rel, dir, gone, problems) end
