@@ -36,6 +36,26 @@ hocket run --events ev d/aloud.md hello >/dev/null 2>&1; hasnt ev model_delta
 run pty -w writing key:3 -- "$HOCKET" run d/aloud.md never
 expect 130; has out "${esc}[Kone"; has out "interrupted"
 
+# What a script warns of comes before what follows; where the error says the same, it is told once.
+cat >warns.lua <<'LUA'
+local hocket = require "hocket"
+local words = ...
+hocket.events.emit("warning", { message = "no such thing" })
+if words == "fail" then
+  hocket.flow.sleep(0.02)
+  return nil, "no such thing"
+end
+if words == "ask" then return hocket.ask "Which?" end
+hocket.events.emit("output", { text = "printed" })
+return "answered"
+LUA
+run pty -- "$HOCKET" run warns.lua fail
+expect 1; same "$(grep -c "no such thing" out)" 1
+run pty -w "> " line:this -- "$HOCKET" run warns.lua ask
+expect 0; same "$(grep -o -e "no such thing" -e "Which" out | tr '\n' ' ')" "no such thing Which "
+run pty -- "$HOCKET" run warns.lua plain
+expect 0; same "$(grep -o -e "no such thing" -e printed -e answered out | tr '\n' ' ')" "no such thing printed answered "
+
 # In a pipe: lines with the time, no escapes, and no escapes in the answer.
 run hocket run t hello
 expect 0; hasnt err "$esc"; hasnt out "$esc"

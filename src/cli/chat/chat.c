@@ -318,6 +318,7 @@ static int finish(struct cli_chat *c)
 {
     struct cli_buf line = { 0 };
     int status = c->result.status;
+    cli_feed_flush(&c->feed);
     cli_screen_end(&c->screen);
     if (status == HOCKET_EPARKED) {
         status = say_kept(c);

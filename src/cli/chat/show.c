@@ -193,6 +193,8 @@ static void on_delta(struct cli_chat *c, const hocket_json *event)
     if (heard == CLI_HEARD_NEW)
         end_line(c);
     if (!c->screen.mid_line)
+        cli_feed_flush(&c->feed);
+    if (!c->screen.mid_line)
         cli_screen_erase(&c->screen);
     if (c->screen.terminal) {
         stream_add(c, text, n);
@@ -258,6 +260,7 @@ static void on_tool(struct cli_chat *c, const hocket_json *event)
     add_brief(&b, event, "arguments");
     cli_buf_adds(&b, c->screen.unicode ? " → " : " -> ");
     add_brief(&b, event, failed && !*cli_member(event, "result") ? "error" : "result");
+    cli_feed_flush(&c->feed);
     cli_screen_line(&c->screen, CLI_DIM, strcmp(agent, c->speaker) ? agent : NULL, b.p);
     cli_buf_free(&b);
 }
@@ -302,6 +305,7 @@ static void show_answer(struct cli_chat *c, const char *text, size_t n)
         cli_buf_add(&c->answered, text, n);
     } else {
         end_line(c);
+        cli_feed_flush(&c->feed);
         if (!was_streamed(c, text, n) && !c->events_on_stdout) {
             cli_screen_erase(&c->screen);
             cli_answer(&c->screen, text, n);
@@ -444,6 +448,7 @@ static void on_output(struct cli_chat *c, const hocket_json *event)
     if (c->events_on_stdout || c->again)
         return;
     end_line(c);
+    cli_feed_flush(&c->feed);
     cli_screen_erase(&c->screen);
     cli_out_text(text, n);
     cli_out_text("\n", 1);

@@ -43,7 +43,7 @@ static void on_log(enum hocket_log_level level, const char *text, void *ud)
         cli_log(CLI_LOG_INFO, NULL, NULL, text);
     if (level > HOCKET_LOG_WARN)
         return;
-    if (strncmp(text, "runs are not kept: ", 19) == 0) /* hocket__host_warn_store */
+    if (strncmp(text, "runs are not kept: ", 19) == 0) /* the words of hocket__host_warn_store */
         cli_store_lost();
     cli_buf_addf(&line, "%s: %s", level == HOCKET_LOG_WARN ? "warning" : "error", text);
     say(ud, level == HOCKET_LOG_WARN ? CLI_WARN : CLI_BAD, line.p);

@@ -60,6 +60,7 @@ static void print_output(struct job *j, const struct hocket_event *e)
     hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);
     size_t n = 0;
     const char *text = hocket_json_text(hocket_json_get(event, "text"), "", &n);
+    cli_feed_flush(&j->feed);
     if (j->args.flags & CLI_JSON) {
         cli_screen_say(&j->screen, CLI_PLAIN, text);
     } else if (j->screen.held && cli_out_is_terminal()) {
@@ -349,6 +350,7 @@ static void say_usage(struct job *j)
 static void show(struct job *j)
 {
     bool spaced = j->screen.terminal && !(j->args.flags & CLI_QUIET) && cli_out_is_terminal();
+    cli_feed_flush(&j->feed);
     if (j->result.text.n == 0)
         cli_feed_keep(&j->feed);
     cli_screen_end(&j->screen);

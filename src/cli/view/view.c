@@ -205,7 +205,7 @@ static void report(struct cli_feed *f, const char *type, const hocket_json *even
         name_reason_once(f, &line.text);
     if (wanted && strcmp(type, "warning") == 0) {
         cli_buf_add(&f->warning, line.text.p, line.text.n);
-        f->warned_at = now;
+        f->warned_at = cli_now();
     } else if (wanted)
         cli_screen_line(f->screen, line.tone, line.who[0] ? line.who : NULL, line.text.p);
     cli_buf_free(&line.text);

@@ -19,6 +19,7 @@
 #define BEFORE 40
 #define SHOWN  80
 
+/* The program reads its first words (cli/host/host.c). */
 void hocket__host_warn_store(struct hocket_host *h, const struct hocket_error *err)
 {
     if (!h->store_warned)

@@ -206,7 +206,7 @@ struct hocket__origin *hocket__origin_get(
         if (!hocket__str_eq(o->key, key) || strcmp(o->pool->name, pool) != 0)
             continue;
         hocket__list_del(n);
-        hocket__list_add(http->origins.next, n); /* which n may have been */
+        hocket__list_add(http->origins.next, n); /* read here, as it was perhaps n itself */
         return o;
     }
     return origin_new(http, pool, key, err);

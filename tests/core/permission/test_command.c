@@ -9,6 +9,7 @@
 
 #include "core/permission/command.h"
 #include "core/permission/permission.h"
+#include "core/permission/programs.h"
 #include "core/permission/url.h"
 
 /* As permissions ask: the glob fits as text, and covers what would be run. */
@@ -156,6 +157,15 @@ static void test_unknown_programs(void **state)
 }
 
 /* Lines that are longer than anybody reads, and words without end. */
+/* A row without a kind is a known one: whoever adds a program that runs others, and says nothing, has no options either. */
+static void test_known(void **state)
+{
+    (void) state;
+    for (const struct hocket__program_facts *p = hocket__programs; p->names; p++)
+        if (p->kind == HOCKET__KNOWN && !p->options && !p->commands)
+            fail_msg("%s: what may be done with it is not said", p->names);
+}
+
 static void test_limits(void **state)
 {
     static char line[20001];
@@ -255,6 +265,7 @@ int main(void)
         cmocka_unit_test(test_others_that_are_run),
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_unknown_programs),
+        cmocka_unit_test(test_known),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_denied_in_disguise),
         cmocka_unit_test(test_addresses),

@@ -4,7 +4,6 @@
 
 #include "host/kept/workflows.h"
 
-#include <glob.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <sys/mman.h>
@@ -346,12 +345,8 @@ static inline void remove_store(void)
         snprintf(path, sizeof(path), "%s%s", store_file, endings[i]);
         unlink(path);
     }
-    glob_t ahead;
     snprintf(path, sizeof(path), "%s-ahead-*", store_file);
-    if (glob(path, 0, NULL, &ahead) == 0)
-        for (size_t i = 0; i < ahead.gl_pathc; i++)
-            unlink(ahead.gl_pathv[i]);
-    globfree(&ahead);
+    unlink_all(path);
 }
 
 static inline void new_world(void)

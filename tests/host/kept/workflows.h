@@ -2,6 +2,8 @@
  * a file of letters and a book. test_kept.c cuts their logs in memory, test_torture.c kills them over a file. */
 #pragma once
 
+#include <glob.h>
+
 #include "host/kept/lives.h"
 #include "support/temp.h"
 
@@ -288,8 +290,20 @@ static inline void make_world(void)
     make_folder();
 }
 
+static inline void unlink_all(const char *pattern)
+{
+    glob_t found;
+    if (glob(pattern, 0, NULL, &found) == 0)
+        for (size_t i = 0; i < found.gl_pathc; i++)
+            unlink(found.gl_pathv[i]);
+    globfree(&found);
+}
+
 static inline void end_world(void)
 {
+    char killed[TEST_TEMP_PATH + 32]; /* what a life that was killed was writing */
+    snprintf(killed, sizeof(killed), "%s/.hocket-*.tmp", folder);
+    unlink_all(killed);
     unlink(letters);
     unlink(book);
     rmdir(folder);

@@ -72,10 +72,15 @@ local function check_variables(self, def)
   end
 end
 
--- The files of servers that agents name are the same for a run, and are read for each name: the first hundred are proved. What is wrong with
--- one of them is said once.
+-- The files of servers are read for each name.
+local SERVERS_LOOKED_AT = 100
+
+-- What is wrong with one of the files is said once.
 local function check_mcp(self, def)
-  for i = 1, math.min(#def.mcp, 100) do
+  if #def.mcp > SERVERS_LOOKED_AT then
+    say(self, def, "/mcp", "mcp", ("of %d servers the first %d were looked at"):format(#def.mcp, SERVERS_LOOKED_AT)).severity = "warning"
+  end
+  for i = 1, math.min(#def.mcp, SERVERS_LOOKED_AT) do
     local one = def.mcp[i]
     local found, err, odd = mcp_servers.find(one)
     for _, message in ipairs(found and odd or { not found and err.message or nil }) do

@@ -18,7 +18,7 @@ local workflow_file = lazy "hocket.internal.agents.workflow_file"
 
 local team = {}
 
---- So many problems of a team have a hint, which looks at all names: the rest are a stranger's, or of one kind.
+--- After so many problems of a team no hint is given: each looks at all names, which takes seconds for thousands.
 local HINTS = 1000
 
 -- ---- References -----------------------------------------------------------------------------

@@ -52,9 +52,12 @@ end
 ---@return hocket.Error?
 function edition.check(options)
   local value = options.edition or 1
-  if math.type(value) == "integer" and (value == 1 or value >= 4) and value <= edition.NOW then return true end
+  if value == 2 or value == 3 then
+    return nil, { code = "state", message = ("the run was begun before the first release (edition %d): only the version that began it can continue it"):format(value) }
+  end
+  if math.type(value) == "integer" and value >= 1 and value <= edition.NOW then return true end
   return nil, { code = "unsupported",
-    message = ("the run has edition %s of the built-in prompts, and this hocket knows 4 to %d: continue it with the version that began it, or a newer one"):format(tostring(value), edition.NOW) }
+    message = ("the run has edition %s of the built-in prompts, and this hocket knows those up to %d: continue it with a newer version"):format(tostring(value), edition.NOW) }
 end
 
 return edition

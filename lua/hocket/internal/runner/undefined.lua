@@ -7,7 +7,7 @@ local sorted_keys = require "hocket.internal.base.sorted_keys"
 
 local undefined = {}
 
---- Warnings of one script: who mends so many looks again.
+--- At most so many warnings of one script.
 local TOLD = 100
 
 -- Tables that scripts fill, so that each of their fields may be asked for.
