@@ -126,7 +126,8 @@ local meaning = [[
 ## What the rows are
 
 - **hocket --version**, **first request on the wire**: a cold start, until the server has received the whole first request.
-  Both programs may use all CPUs here, because hocket loads libcurl on one while it reads its scripts on another.
+  Both programs may use all CPUs here. A script, which is measured, loads libcurl with its first request; for the file of
+  an agent hocket loads it on one CPU while it reads its scripts on another.
 - **the program, stripped**: it includes the Lua scripts, the agents, the templates and the page. It excludes Lua, libuv,
   cJSON and libyaml.
 - **one agent, 20 tool turns**: model, tool, model … Each answer is a tool call in 21 fragments, with all fields of OpenAI's
