@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "cli/exit.h"
@@ -16,6 +17,9 @@
 
 /* How often code that never waits is broken into before the process ends without it. */
 #define MAX_BREAKS 3
+
+/* Seconds: so much later than a run ends by itself, code that never waits is broken into. */
+#define LATE 0.25
 
 /* Handlers know nothing but this. */
 static volatile sig_atomic_t taken, resized, resumed, view_on, soft, patient, wishes, breaks,
@@ -212,10 +216,15 @@ void cli_signals_end(void)
 
 void cli_signals_limit(double seconds)
 {
+    struct itimerval at = { .it_value = { 0 } };
     breaks = 0;
     limited = seconds > 0;
-    alarm(
-        seconds > 0 ? (unsigned) ((seconds < 1e6 ? seconds : 1e6) + 1.999) : 0); /* a second late */
+    if (limited) {
+        seconds = (seconds < 1e6 ? seconds : 1e6) + LATE;
+        at.it_value.tv_sec = (time_t) seconds;
+        at.it_value.tv_usec = (suseconds_t) ((seconds - (double) at.it_value.tv_sec) * 1e6);
+    }
+    setitimer(ITIMER_REAL, &at, NULL);
 }
 
 void cli_signals_watch(unsigned seconds)

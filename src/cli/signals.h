@@ -1,7 +1,7 @@
 /* Signals. The first SIGINT, SIGTERM or SIGHUP only sets a flag and wakes the host; the run is
  * then cancelled in order. A second one ends the process at once, with the cursor shown again.
- * Code that never waits notices no cancel: it is interrupted after a second, and when it catches that again and
- * again, the process ends without it.
+ * Code that never waits notices no cancel: it is interrupted after a second, or a quarter of one after its time limit. When
+ * it catches that again and again, the process ends without it.
  *
  * SIGPIPE is ignored. SIGHUP stays ignored where it was (nohup). While a live view is on,
  * SIGTSTP shows the cursor before the process stops, and going on redraws the view. */

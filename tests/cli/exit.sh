@@ -157,6 +157,12 @@ run hocket run --max-cost 0.000001 --model sim t hello
 expect 0
 
 echo 'require("hocket").flow.sleep(30)' >slow.lua
+echo 'local began = os.clock() while os.clock() - began < 1 do end return "done"' >busy.lua # it never waits, and would be done after a second
+for store in "" "--store off"; do
+  # shellcheck disable=SC2086
+  run hocket run --timeout 0.2 $store busy.lua
+  expect 124; hasnt out "done"
+done
 run hocket run --timeout 0.2 slow.lua
 expect 124; has err "within 0.2 seconds"
 finish
