@@ -243,7 +243,7 @@ run "$HOCKET" replay "$(id_in ev)"; expect 0
 
 # ---- Nobody is there --------------------------------------------------------------------------------------------
 rm -f ev; "$HOCKET" run -e ev crew "$(tell deep 'say at last')" >out2 2>err2 </dev/null & caller=$!
-until_true grep -qs '"code":"queued"' ev; has err2 "hocket work --pool big"
+until_true grep -qs '"code":"queued"' ev; until_true grep -q "hocket work --pool big" err2
 worker four --pool big
 wait $caller; code=$?; expect 0; said ev "at last"
 
