@@ -27,11 +27,12 @@ what='nobody reads'
 
 what='SIGTERM'
 mkfifo pipe
+rm out # the answers of the server before
 "$HOCKET" mcp serve agents <pipe >out 2>err &
 pid=$!
 exec 3>pipe
 cat in >&3; echo >&3
-for _ in 1 2 3 4 5 6 7 8 9 10; do grep -q poet out && break; sleep 0.2; done
+until_true grep -qs poet out
 kill -TERM $pid
 wait $pid
 code=$?
