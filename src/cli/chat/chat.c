@@ -225,7 +225,7 @@ static void work(struct cli_chat *c)
         else if (c->input_id[0] && !c->left)
             prompt(c);
         else
-            hocket_wait(c->host, asked ? 50 : cli_feed_wait_ms(&c->feed));
+            hocket_wait(c->host, cli_feed_wait_ms(&c->feed, asked));
         cli_feed_turn(&c->feed);
     }
 }

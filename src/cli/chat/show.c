@@ -192,10 +192,10 @@ static void on_delta(struct cli_chat *c, const hocket_json *event)
         return;
     if (heard == CLI_HEARD_NEW)
         end_line(c);
-    if (!c->screen.mid_line)
+    if (!c->screen.mid_line) {
         cli_feed_flush(&c->feed);
-    if (!c->screen.mid_line)
         cli_screen_erase(&c->screen);
+    }
     if (c->screen.terminal) {
         stream_add(c, text, n);
     } else {

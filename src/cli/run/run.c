@@ -217,7 +217,7 @@ static void work(struct job *j)
             cli_feed_flush(&j->feed);
             cli_asker_ask(&j->asker);
         } else
-            hocket_wait(j->host, asked ? 50 : cli_feed_wait_ms(&j->feed));
+            hocket_wait(j->host, cli_feed_wait_ms(&j->feed, asked));
         cli_feed_turn(&j->feed);
     }
     check_signals(j); /* a cancel that had to interrupt code which never waits has arrived by now */

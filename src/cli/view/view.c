@@ -104,9 +104,9 @@ static void speech_free(struct cli_speech *s)
 }
 
 #define REDRAW_SECONDS 0.1
-#define HELD_SECONDS                                                                               \
-    0.05 /* a busy machine may need so long from a warning to the error that says the same */
-#define TURN_MS 50
+/* A busy machine may need so long from a warning to the error that says the same. */
+#define HELD_SECONDS 0.05
+#define TURN_MS      50
 
 void cli_feed_start(struct cli_feed *f, struct cli_screen *screen, bool quiet, bool verbose)
 {
@@ -289,9 +289,9 @@ void cli_feed_turn(struct cli_feed *f)
     f->screen->drawn_at = now;
 }
 
-int cli_feed_wait_ms(const struct cli_feed *f)
+int cli_feed_wait_ms(const struct cli_feed *f, bool asked)
 {
-    return f->screen->live || f->warning.n > 0 ? TURN_MS : -1;
+    return asked || f->screen->live || f->warning.n > 0 ? TURN_MS : -1;
 }
 
 /* The run's name stands by itself where there is nothing to count; "": it is not kept. */

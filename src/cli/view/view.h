@@ -32,8 +32,8 @@ void cli_feed_keep(struct cli_feed *f);
 void cli_feed_turn(struct cli_feed *f);
 /* Writes what was held back: before anything else is written than what the feed writes. */
 void cli_feed_flush(struct cli_feed *f);
-/* Milliseconds until it should be called again; -1: when there are events. */
-int cli_feed_wait_ms(const struct cli_feed *f);
+/* Milliseconds until it should be called again; -1: when there are events. `asked`: a question is open. */
+int cli_feed_wait_ms(const struct cli_feed *f, bool asked);
 
 /* "4 agents, 19 model calls, 7.2k tokens in, 1.3k out, 4.2 s", from the result's `usage`. Cancelled calls have no
  * reply, and count. `run`: the name of the run, which follows; "": it is not kept. */

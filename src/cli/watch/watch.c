@@ -271,7 +271,7 @@ static bool call(struct watch *w, const char *operation, const char *args)
             w->left = true;
             hocket_run_cancel(w->host, id);
         }
-        hocket_wait(w->host, w->at_work ? cli_feed_wait_ms(&w->feed) : -1);
+        hocket_wait(w->host, w->at_work ? cli_feed_wait_ms(&w->feed, false) : -1);
         if (w->at_work)
             cli_feed_turn(&w->feed);
     }

@@ -75,7 +75,7 @@ end
 -- The files of servers are read for each name.
 local SERVERS_LOOKED_AT = 100
 
--- What is wrong with one of the files is said once.
+-- Reports a fault of a file once, however many names are in it.
 local function check_mcp(self, def)
   if #def.mcp > SERVERS_LOOKED_AT then
     say(self, def, "/mcp", "mcp", ("of %d servers the first %d were looked at"):format(#def.mcp, SERVERS_LOOKED_AT)).severity = "warning"
